@@ -1,0 +1,338 @@
+# Builds, tests and installs pcp, prm and libpfu. GNU make, nothing to configure: `make help` lists the targets.
+#
+# Objects of each variant (plain, DEBUG=1, SANITIZE=...) have a directory of their own below build/, so switching back
+# and forth compiles nothing twice; bin/, lib/ and build/tests/ always hold the variant that was asked for last.
+
+VERSION        := 0.1.0
+
+PREFIX         ?= /usr/local
+PROGRAM_PREFIX ?=
+bindir         ?= $(PREFIX)/bin
+libdir         ?= $(PREFIX)/lib
+includedir     ?= $(PREFIX)/include
+mandir         ?= $(PREFIX)/share/man
+
+SANITIZE       ?=
+DEBUG          ?=
+WERROR         ?=
+
+PKG_CONFIG     ?= pkg-config
+CLANG_TIDY     ?= clang-tidy
+CLANG_FORMAT   ?= clang-format
+INSTALL        ?= install
+# How many command tests run side by side, and how long each differential test goes on trying.
+TEST_JOBS      ?= $(shell nproc)
+DIFF_SECONDS   ?= 60
+# `make check-cmd T="tests/cmd/links.t"` runs a selection.
+T              ?= $(wildcard tests/cmd/*.t)
+D              ?= $(wildcard tests/diff/*.t)
+
+.DEFAULT_GOAL  := all
+.DELETE_ON_ERROR:
+MAKEFLAGS      += --no-builtin-rules
+.SUFFIXES:
+
+# V=1 shows whole commands; otherwise a short line stands for each.
+V              ?=
+short           = $(if $(V),,@printf '  %-7s %s\n' '$(1)' '$(2)';)
+
+comma          := ,
+empty          :=
+space          := $(empty) $(empty)
+
+# --- The variant ----------------------------------------------------------------------------------------------------
+
+VARIANT := $(or $(subst $(comma),-,$(subst $(space),,$(SANITIZE))),plain)$(if $(DEBUG),-debug)
+O       := build/obj-$(VARIANT)
+
+# What the compiler and the machine offer, found out once for each compiler.
+PROBE := build/probe-$(subst /,_,$(subst $(space),_,$(CC))).mk
+NO_BUILD_GOALS := clean help deps format
+ifneq ($(filter-out $(NO_BUILD_GOALS),$(or $(MAKECMDGOALS),all)),)
+-include $(PROBE)
+endif
+
+WARNINGS := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wold-style-definition -Wvla -Wformat=2 \
+	-Wundef -Wpointer-arith -Wwrite-strings -Wcast-qual -Wnull-dereference -Wimplicit-fallthrough
+WARNINGS += $(if $(WERROR),-Werror)
+
+ifneq ($(SANITIZE),)
+OPTIMIZE := -O1 -g -fno-omit-frame-pointer -fsanitize=$(SANITIZE) -fno-sanitize-recover=all
+LINK     := -fsanitize=$(SANITIZE)
+else ifneq ($(DEBUG),)
+OPTIMIZE := -Og -g3 -fno-omit-frame-pointer $(PROBED_HARDEN)
+else
+OPTIMIZE := -O2 -g $(PROBED_FORTIFY) $(PROBED_HARDEN)
+endif
+ifneq ($(DEBUG),)
+OPTIMIZE += -DPFU_DEBUG=1
+endif
+
+CPPFLAGS_ALL = -D_GNU_SOURCE= -D_FILE_OFFSET_BITS=64 -DPFU_VERSION='"$(VERSION)"' $(PROBED_DEFINES) \
+	-Iinclude -Isrc -Isrc/lib $(CPPFLAGS)
+CFLAGS_ALL   = -std=gnu11 $(OPTIMIZE) -pthread -fPIE $(WARNINGS) $(CFLAGS)
+LDFLAGS_ALL  = $(LINK) -pthread $(PROBED_LDFLAGS) $(LDFLAGS)
+LIBS_ALL     = $(PROBED_LIBS) $(LIBS)
+COMPILE      = $(CC) $(CPPFLAGS_ALL) $(CFLAGS_ALL)
+
+# --- What there is to build -----------------------------------------------------------------------------------------
+
+LIB_SRC    := $(sort $(wildcard src/lib/*.c))
+MAIN_SRC   := $(sort $(wildcard src/pcp.c src/prm.c))
+SHARED_SRC := $(sort $(filter-out $(MAIN_SRC),$(wildcard src/*.c)))
+UNIT_SRC   := $(sort $(wildcard tests/unit/*.c))
+SHIM_SRC   := $(wildcard tests/tools/faultshim.c)
+TOOL_SRC   := $(sort $(filter-out $(SHIM_SRC),$(wildcard tests/tools/*.c)))
+BENCH_SRC  := $(sort $(wildcard bench/*.c))
+HEADERS    := $(sort $(wildcard include/pfu/*.h))
+
+PROGRAMS   := $(MAIN_SRC:src/%.c=bin/%)
+LIBRARY    := lib/libpfu.a
+UNIT       := $(UNIT_SRC:tests/unit/%.c=build/tests/unit/%)
+SHIM       := $(SHIM_SRC:tests/tools/%.c=build/tests/%.so)
+TOOLS      := $(TOOL_SRC:tests/tools/%.c=build/tests/%)
+BENCH      := $(BENCH_SRC:bench/%.c=build/bench/%)
+
+# A test tool or benchmark that includes a header of libfuse is built with it, and left out where there is none.
+FUSE_SRC := $(if $(TOOL_SRC)$(BENCH_SRC),$(shell grep -l '^\#include <fuse' $(TOOL_SRC) $(BENCH_SRC)))
+ifeq ($(PROBED_FUSE_LIBS),)
+TOOLS := $(filter-out $(FUSE_SRC:tests/tools/%.c=build/tests/%),$(TOOLS))
+BENCH := $(filter-out $(FUSE_SRC:bench/%.c=build/bench/%),$(BENCH))
+endif
+
+objects = $(patsubst %.c,$(O)/%.o,$(1))
+ALL_OBJ := $(call objects,$(LIB_SRC) $(MAIN_SRC) $(SHARED_SRC) $(UNIT_SRC) $(TOOL_SRC) $(BENCH_SRC))
+
+# (private: what these need is not to reach their prerequisites, such as the flags stamp.)
+$(call objects,$(FUSE_SRC)): private OWN_CFLAGS = $(PROBED_FUSE_CFLAGS)
+$(FUSE_SRC:tests/tools/%.c=$(O)/build/tests/%) $(FUSE_SRC:bench/%.c=$(O)/build/bench/%): private OWN_LIBS = $(PROBED_FUSE_LIBS)
+$(call objects,$(UNIT_SRC)): private OWN_CFLAGS = $(PROBED_CMOCKA_CFLAGS)
+$(UNIT:%=$(O)/%): private OWN_LIBS = $(PROBED_CMOCKA_LIBS)
+
+.PHONY: all programs library tests-build bench-build
+all: programs library
+programs: $(PROGRAMS)
+library: $(LIBRARY)
+tests-build: need-cmocka $(UNIT) $(TOOLS) $(SHIM)
+bench-build: $(BENCH)
+
+.PHONY: need-cmocka
+need-cmocka:
+	$(if $(UNIT_SRC),$(if $(PROBED_CMOCKA_LIBS),@:,@echo 'make: the unit tests need cmocka; `make deps` installs it' >&2; exit 1),@:)
+
+# --- Stamps: files that change only when what they hold does ---------------------------------------------------------
+
+.PHONY: FORCE
+FORCE:
+
+# stamp(TEXT): writes TEXT into the target unless it holds it already.
+stamp = @mkdir -p $(@D); printf '%s\n' '$(subst ','\'',$(1))' | cmp -s - $@ || printf '%s\n' '$(subst ','\'',$(1))' >$@
+
+build/variant: FORCE
+	$(call stamp,$(VARIANT))
+$(O)/flags: FORCE
+	$(call stamp,$(COMPILE) | $(LDFLAGS_ALL) $(LIBS_ALL))
+$(O)/lib-sources: FORCE
+	$(call stamp,$(LIB_SRC))
+
+# probe(NAME, TEXT): sets NAME to the flags TEXT in the probe file if the compiler and the linker take them in silence.
+probe = @printf 'int main(void) { return 0; }\n' >$@.c; \
+	if $(CC) -Werror -O2 $(2) -o $@.out $@.c >/dev/null 2>&1; then printf '%s += %s\n' '$(1)' '$(2)' >>$@.new; fi
+# probe_pkg(NAME, PACKAGE): sets NAME_CFLAGS and NAME_LIBS if pkg-config knows PACKAGE.
+probe_pkg = @if $(PKG_CONFIG) --exists $(2) 2>/dev/null; then \
+	printf '%s_CFLAGS := %s\n%s_LIBS := %s\n' $(1) "$$($(PKG_CONFIG) --cflags $(2))" \
+		$(1) "$$($(PKG_CONFIG) --libs $(2))" >>$@.new; fi
+# Installed since the probe: look again. (The directories in which pkg-config finds its files change then.)
+PKG_DIRS := $(wildcard $(subst :, ,$(shell $(PKG_CONFIG) --variable pc_path pkg-config 2>/dev/null)))
+
+$(PROBE): Makefile $(PKG_DIRS)
+	@mkdir -p $(@D)
+	@printf '# Made by make: what %s and this machine offer.\n' '$(CC)' >$@.new
+	$(call probe,PROBED_HARDEN,-fstack-protector-strong)
+	$(call probe,PROBED_HARDEN,-fstack-clash-protection)
+	$(call probe,PROBED_HARDEN,-fcf-protection)
+	@printf '#include <stdio.h>\nint main(void) { return 0; }\n' >$@.c; for level in 3 2; do \
+		if $(CC) -Werror -O2 -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=$$level -o $@.out $@.c >/dev/null 2>&1; then \
+			echo "PROBED_FORTIFY := -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=$$level" >>$@.new; break; \
+		fi; done
+	$(call probe,PROBED_LDFLAGS,-pie)
+	$(call probe,PROBED_LDFLAGS,-Wl$(comma)-z$(comma)relro -Wl$(comma)-z$(comma)now)
+	$(call probe,PROBED_LDFLAGS,-Wl$(comma)-z$(comma)noexecstack)
+	$(call probe,PROBED_LDFLAGS,-Wl$(comma)--as-needed)
+	$(call probe_pkg,PROBED_SELINUX,libselinux)
+	@if grep -q '^PROBED_SELINUX_LIBS' $@.new; then \
+		printf 'PROBED_DEFINES += -DHAVE_SELINUX=1 %s\nPROBED_LIBS += %s\n' \
+			'$$(PROBED_SELINUX_CFLAGS)' '$$(PROBED_SELINUX_LIBS)' >>$@.new; fi
+	$(call probe_pkg,PROBED_CMOCKA,cmocka)
+	$(call probe_pkg,PROBED_FUSE,fuse3)
+	@rm -f $@.c $@.out; mv -f $@.new $@
+
+.PHONY: config
+config: $(PROBE)
+	@echo 'version     $(VERSION)'
+	@echo 'variant     $(VARIANT)'
+	@echo 'compiler    $(CC), $(shell $(CC) -dumpfullversion 2>/dev/null || $(CC) -dumpversion)'
+	@echo 'compile     $(subst ','\'',$(CPPFLAGS_ALL) $(CFLAGS_ALL))'
+	@echo 'link        $(LDFLAGS_ALL) $(LIBS_ALL)'
+	@echo 'SELinux     $(if $(PROBED_SELINUX_LIBS),yes (libselinux),no (libselinux-dev is not installed))'
+	@echo 'unit tests  $(if $(PROBED_CMOCKA_LIBS),yes (cmocka),no (libcmocka-dev is not installed))'
+	@echo 'FUSE tools  $(if $(PROBED_FUSE_LIBS),yes (libfuse3),no (libfuse3-dev is not installed))'
+
+# --- Rules ----------------------------------------------------------------------------------------------------------
+
+$(ALL_OBJ): $(O)/%.o: %.c $(O)/flags
+	@mkdir -p $(@D)
+	$(call short,CC,$<) $(COMPILE) $(OWN_CFLAGS) -MMD -MP -c -o $@ $<
+
+$(O)/$(LIBRARY): $(call objects,$(LIB_SRC)) $(O)/lib-sources
+	@mkdir -p $(@D) && rm -f $@
+	$(call short,AR,$(LIBRARY)) $(AR) rcsD $@ $(filter %.o,$^)
+
+# link: the objects first, then the library, then what those need.
+link = $(call short,LD,$(@:$(O)/%=%)) $(CC) $(filter-out -fPIE $(WARNINGS),$(CFLAGS_ALL)) $(LDFLAGS_ALL) -o $@ \
+	$(filter %.o,$^) $(filter %.a,$^) $(OWN_LIBS) $(LIBS_ALL)
+
+$(PROGRAMS:%=$(O)/%): $(O)/bin/%: $(O)/src/%.o $(call objects,$(SHARED_SRC)) $(O)/$(LIBRARY)
+	@mkdir -p $(@D)
+	$(link)
+$(UNIT:%=$(O)/%): $(O)/build/tests/unit/%: $(O)/tests/unit/%.o $(call objects,$(SHARED_SRC)) $(O)/$(LIBRARY)
+	@mkdir -p $(@D)
+	$(link)
+$(TOOLS:%=$(O)/%): $(O)/build/tests/%: $(O)/tests/tools/%.o $(O)/$(LIBRARY)
+	@mkdir -p $(@D)
+	$(link)
+$(BENCH:%=$(O)/%): $(O)/build/bench/%: $(O)/bench/%.o $(O)/$(LIBRARY)
+	@mkdir -p $(@D)
+	$(link)
+
+# The products of the variant at hand take their public places. Put in place by a rename: they may be running.
+publish = @mkdir -p $(@D) && cp -f $< $@.new && mv -f $@.new $@
+$(PROGRAMS) $(LIBRARY) $(UNIT) $(TOOLS) $(BENCH): %: $(O)/% build/variant
+	$(publish)
+
+# The fault shim is loaded into whatever runs, so it never has a sanitizer of its own.
+$(SHIM): $(SHIM_SRC) $(O)/flags
+	@mkdir -p $(@D)
+	$(call short,CC,$<) $(CC) $(CPPFLAGS_ALL) -std=gnu11 -O2 -g -pthread $(WARNINGS) -fPIC -shared -MMD -MP -MF $@.d -o $@ $< -ldl
+
+-include $(wildcard $(ALL_OBJ:.o=.d) $(SHIM).d)
+
+# --- Tests ----------------------------------------------------------------------------------------------------------
+
+# Tests ask this to know which figures or tools make no sense under a sanitizer.
+export SANITIZE
+export DIFF_SECONDS
+# An error found by a sanitizer must not look like an exit status of cp or rm.
+export ASAN_OPTIONS  ?= exitcode=99:detect_stack_use_after_return=1:verify_asan_link_order=0
+export TSAN_OPTIONS  ?= exitcode=99:halt_on_error=0:second_deadlock_stack=1
+export UBSAN_OPTIONS ?= print_stacktrace=1:exitcode=99
+# ThreadSanitizer of older compilers knows no layout with more than 28 random bits.
+run = $(if $(findstring thread,$(SANITIZE)),$(shell bits=$$(cat /proc/sys/vm/mmap_rnd_bits 2>/dev/null || echo 0); \
+	[ "$$bits" -le 28 ] || echo setarch -R))
+
+.PHONY: check check-unit check-cmd check-diff check-gnu
+check: all tests-build
+	@rc=0; for part in check-unit check-cmd check-diff; do \
+		echo "== $$part"; $(MAKE) --no-print-directory $$part || rc=1; done; exit $$rc
+
+check-unit: all tests-build
+	@failed=; for test in $(UNIT); do $(run) $$test || failed="$$failed $${test##*/}"; done; \
+	if [ -n "$$failed" ]; then echo "make: unit tests failed:$$failed" >&2; exit 1; fi
+
+check-cmd: all tests-build
+	$(if $(T),$(run) prove -j $(TEST_JOBS) --timer $(T),@echo 'make: there are no command tests')
+
+check-diff: all tests-build
+	$(if $(D),$(run) prove -j $(TEST_JOBS) --timer $(D),@echo 'make: there are no differential tests')
+
+check-gnu: programs
+	tests/gnu/run
+
+.PHONY: deps
+deps:
+	.ci/deps
+
+.PHONY: bench bench-network
+bench: all tests-build bench-build
+	bench/bench-local.sh
+bench-network: all tests-build bench-build
+	bench/bench-network.sh
+
+# --- Lint and format ------------------------------------------------------------------------------------------------
+
+C_FILES     := $(LIB_SRC) $(MAIN_SRC) $(SHARED_SRC) $(UNIT_SRC) $(TOOL_SRC) $(SHIM_SRC) $(BENCH_SRC)
+C_HEADERS   := $(HEADERS) $(sort $(wildcard src/*.h src/lib/*.h tests/unit/*.h tests/tools/*.h bench/*.h))
+# Whatever git knows of that is a shell script, by its first line.
+SHELL_FILES  = $(shell git ls-files -co --exclude-standard | xargs grep -lE -m1 '^\#!.*\b(ba|da)?sh\b' 2>/dev/null) \
+	$(wildcard tests/lib.sh)
+
+.PHONY: lint lint-c lint-sh format
+lint: lint-c lint-sh
+ifneq ($(shell sh -c 'command -v $(CLANG_TIDY)'),)
+# One target a source, so that -j applies. What clang-tidy says of a source in which all is well is left out.
+TIDY := $(addprefix tidy-,$(LIB_SRC) $(MAIN_SRC) $(SHARED_SRC))
+.PHONY: $(TIDY)
+lint-c: $(TIDY)
+$(TIDY): tidy-%: $(PROBE)
+	@echo '  TIDY    $*'; \
+	out=$$($(CLANG_TIDY) --quiet $* -- -std=gnu11 $(CPPFLAGS_ALL) 2>&1) || { printf '%s\n' "$$out"; exit 1; }
+else
+lint-c: $(PROBE)
+	@command -v cppcheck >/dev/null || \
+		{ echo 'make: lint needs clang-tidy or cppcheck; `make deps` installs it' >&2; exit 1; }
+	cppcheck --quiet --std=c11 --error-exitcode=1 --inline-suppr -j $(TEST_JOBS) \
+		--enable=warning,performance,portability $(CPPFLAGS_ALL) src
+endif
+lint-sh:
+	@command -v shellcheck >/dev/null || { echo 'make: lint needs shellcheck; `make deps` installs it' >&2; exit 1; }
+	$(if $(strip $(SHELL_FILES)),shellcheck -x $(sort $(SHELL_FILES)))
+
+format:
+	$(if $(C_FILES)$(C_HEADERS),$(CLANG_FORMAT) -i $(C_FILES) $(C_HEADERS))
+
+# --- Installation ---------------------------------------------------------------------------------------------------
+
+.PHONY: install install-programs install-lib uninstall
+install: install-programs install-lib
+
+install-programs: programs
+	$(INSTALL) -d '$(DESTDIR)$(bindir)' '$(DESTDIR)$(mandir)/man1'
+	for name in pcp prm; do \
+		$(INSTALL) -m 755 bin/$$name '$(DESTDIR)$(bindir)/$(PROGRAM_PREFIX)'$$name && \
+		$(INSTALL) -m 644 man/$$name.1 '$(DESTDIR)$(mandir)/man1/$(PROGRAM_PREFIX)'$$name.1 || exit 1; \
+	done
+
+install-lib: library
+	$(INSTALL) -d '$(DESTDIR)$(libdir)/pkgconfig' '$(DESTDIR)$(includedir)/pfu'
+	$(INSTALL) -m 644 $(LIBRARY) '$(DESTDIR)$(libdir)/libpfu.a'
+	$(INSTALL) -m 644 $(HEADERS) '$(DESTDIR)$(includedir)/pfu'
+	printf '%s\n' 'Name: libpfu' 'Description: parallel copy and removal of file trees' 'Version: $(VERSION)' \
+		'Cflags: -I$(includedir) -pthread' 'Libs: -L$(libdir) -lpfu $(strip $(PROBED_LIBS)) -pthread' \
+		>'$(DESTDIR)$(libdir)/pkgconfig/libpfu.pc'
+
+uninstall:
+	for name in pcp prm; do \
+		rm -f '$(DESTDIR)$(bindir)/$(PROGRAM_PREFIX)'$$name '$(DESTDIR)$(mandir)/man1/$(PROGRAM_PREFIX)'$$name.1; \
+	done
+	rm -f '$(DESTDIR)$(libdir)/libpfu.a' '$(DESTDIR)$(libdir)/pkgconfig/libpfu.pc'
+	for name in $(notdir $(HEADERS)); do rm -f '$(DESTDIR)$(includedir)/pfu/'$$name; done
+	-rmdir '$(DESTDIR)$(includedir)/pfu' 2>/dev/null
+
+.PHONY: clean help
+clean:
+	rm -rf bin lib build
+
+help:
+	@echo 'all (default)    bin/pcp, bin/prm, lib/libpfu.a'
+	@echo 'config           what the build found and uses'
+	@echo 'deps             install what tests and benchmarks need (apt-get)'
+	@echo 'check            all tests of this repository: check-unit, check-cmd, check-diff'
+	@echo 'check-gnu        the tests of GNU coreutils, fetched, with pcp and prm in the place of cp and rm'
+	@echo 'bench            against cp and rm on local file systems; bench-network: on slow ones'
+	@echo 'lint, format     clang-tidy or cppcheck, and shellcheck; clang-format'
+	@echo 'install          programs, manual pages, library; also install-programs, install-lib, uninstall'
+	@echo '                 PREFIX=/usr/local DESTDIR= PROGRAM_PREFIX='
+	@echo 'clean            remove bin/, lib/, build/'
+	@echo
+	@echo 'Variants: DEBUG=1, SANITIZE=address,undefined, SANITIZE=thread, WERROR=1; V=1 shows the commands'
+	@echo 'Selections: T="tests/cmd/NAME.t ..." for check-cmd, D= for check-diff, TEST_JOBS=N, DIFF_SECONDS=N'
