@@ -1,0 +1,177 @@
+"""What counts as a difference between the reference and ours, and which differences are meant."""
+import re
+
+# ---------------------------------------------------------------- meant differences
+#
+# Two kinds.  GATES keep a case from being run, since the reference is known to be wrong there or
+# older than what ours follows.  Each is (programs, reason, function of (case, version, before)):
+# before is the snapshot of the tree as built.  EXCUSED differences are dropped after the fact:
+# (programs, reason, function of (difference, case, version)).  Each must be as narrow as can be.
+
+
+def _link_with_slash(case, before):
+    """Has an operand that is a symbolic link to a directory, with a slash at its end?"""
+    for arg in case["args"]:
+        name = arg.replace("%R/", "")
+        if not name.endswith("/"):
+            continue
+        name = re.sub(r"^(\./)+|/+$", "", re.sub("//+", "/", name))
+        if before.get(name, {}).get("type") == "l":
+            return True
+    return False
+
+
+def _refused_prompt(case):
+    """May -i be refused here?"""
+    return any(a == "--interactive" or re.match(r"-[a-zA-Z]*i", a) for a in case["args"])
+
+
+GATES = [
+    ("rm", "`rm -r link/` empties the directory and then fails to remove the link; ours refuses at "
+     "once and leaves the directory alone (case r6)",
+     lambda case, version, before: _link_with_slash(case, before)),
+]
+
+EXCUSED = [
+    ("cp", "a refused -i is status 1 since 9.2",
+     lambda diff, case, version: version < (9, 2) and diff[:3] == ("status", 0, 1)
+     and _refused_prompt(case)),
+]
+
+
+def gated(program, case, version, before):
+    for programs, reason, applies in GATES:
+        if program in programs.split() and applies(case, version, before):
+            return reason
+    return None
+
+
+def excused(program, diff, case, version):
+    return any(program in programs.split() and applies(diff, case, version)
+               for programs, _reason, applies in EXCUSED)
+
+
+# ---------------------------------------------------------------- comparing
+
+# The words of --debug that say how the bytes were moved are about the implementation.
+DEBUG_LINE = re.compile(rb"^copy offload: ")
+ONCE = re.compile(rb"rm: remove \d+ arguments?( recursively)?\? ")
+
+
+def output_lines(data):
+    return [line for line in data.split(b"\n") if not DEBUG_LINE.match(line)]
+
+
+def diagnostics(data, ordered):
+    """Standard error in a form that can be compared."""
+    if ordered:
+        return [data]
+    once = ONCE.match(data)             # the question of -I, and what comes after it
+    head = [once.group()] if once else []
+    return head + sorted(data[once.end() if once else 0:].split(b"\n"))
+
+
+def ordered(case):
+    """Are there prompts, so that the order of all that is said is the order of what is done?"""
+    return any(a == "--interactive" or a in ("--interactive=always", "--interactive=yes")
+               or a == "---presume-input-tty" or re.match(r"-[a-zA-Z]*i", a)
+               for a in case["args"])
+
+
+def compare(program, case, ref, ours):
+    """The list of differences between two Results: tuples (kind, ref, ours[, where])."""
+    if ours.timeout:
+        return [("hang", ref.status, None)]
+    diffs = []
+    if ours.status < 0 and ours.status != ref.status:
+        diffs.append(("killed", ref.status, ours.status))
+    elif ref.status != ours.status:
+        diffs.append(("status", ref.status, ours.status))
+    keep_order = ordered(case)
+    for name, one, two in (
+            ("stderr", diagnostics(ref.stderr, keep_order), diagnostics(ours.stderr, keep_order)),
+            ("stdout", sorted(output_lines(ref.stdout)), sorted(output_lines(ours.stdout)))):
+        if one != two:
+            diffs.append((name, *only(one, two)))
+    if not any(d[0] == "stdout" for d in diffs):
+        diffs += verbose_order(program, ours.stdout)
+    return diffs + compare_trees(ref.tree, ours.tree)
+
+
+def only(one, two):
+    """The lines of each list that are not in the other."""
+    rest, extra = list(two), []
+    for line in one:
+        if line in rest:
+            rest.remove(line)
+        else:
+            extra.append(line)
+    return extra, rest
+
+
+COPIED = re.compile(rb"^'([\w/.]+)' -> '([\w/.]+)'$")
+REMOVED = re.compile(rb"^removed (directory )?'([\w/.]+)'$")
+
+
+def verbose_order(program, data):
+    """cp names a directory before what is in it, rm after it: so must ours, with any threads."""
+    place = {}
+    for number, line in enumerate(data.split(b"\n")):
+        match = (COPIED if program == "cp" else REMOVED).match(line)
+        if match:
+            place.setdefault(match.group(2), number)
+    for path, number in place.items():
+        parent = path.rpartition(b"/")[0]
+        if parent in place and (place[parent] > number) == (program == "cp"):
+            return [("verbose order", parent, path)]
+    return []
+
+
+def close(one, two):
+    """Do two files take about as much space?"""
+    return abs(one - two) <= max(one, two) // 4 + 65536
+
+
+def compare_trees(ref, ours):
+    diffs = []
+    for path in sorted(set(ref) | set(ours)):
+        one, two = ref.get(path), ours.get(path)
+        if one is None or two is None:
+            diffs.append(("tree", one and one["type"], two and two["type"], path))
+            continue
+        for field in sorted(set(one) | set(two)):
+            first, second = one.get(field), two.get(field)
+            if field == "blocks" and first is not None and second is not None:
+                if close(first, second):
+                    continue
+            if first != second:
+                diffs.append((field, first, second, path))
+    return diffs
+
+
+def signature(diffs):
+    """What kind of difference this is, whatever the names: to tell one fault from another."""
+    kinds = set()
+    for diff in diffs:
+        if diff[0] in ("stderr", "stdout"):
+            for side, lines in (("-", diff[1]), ("+", diff[2])):
+                for line in lines:
+                    text = line.decode("utf-8", "replace")
+                    kinds.add(f"{diff[0]}{side}{re.sub(chr(39) + '[^' + chr(39) + ']*' + chr(39), 'N', text)}")
+        elif diff[0] in ("status", "killed", "hang", "tree", "type"):
+            kinds.add(f"{diff[0]} {diff[1]} {diff[2]}")
+        else:
+            kinds.add(diff[0])
+    return "; ".join(sorted(kinds))
+
+
+def describe(diffs):
+    lines = []
+    for diff in diffs:
+        if diff[0] in ("stderr", "stdout"):
+            lines += [f"{diff[0]} -{line.decode('utf-8', 'backslashreplace')}" for line in diff[1]]
+            lines += [f"{diff[0]} +{line.decode('utf-8', 'backslashreplace')}" for line in diff[2]]
+        else:
+            where = f" of {ascii(diff[3])}" if len(diff) > 3 else ""
+            lines.append(f"{diff[0]}{where}: reference {diff[1]}, ours {diff[2]}")
+    return lines
