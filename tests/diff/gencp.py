@@ -4,7 +4,7 @@ from gentree import OLD
 
 PRESERVE = ["mode", "ownership", "timestamps", "links", "xattr", "all", "context"]
 ABBREVIATED = {"--recursive": "--recu", "--archive": "--ar", "--force": "--fo",
-               "--no-dereference": "--no-d", "--dereference": "--de", "--verbose": "--verb",
+               "--no-dereference": "--no-d", "--dereference": "--der", "--verbose": "--verb",
                "--no-clobber": "--no-c", "--update": "--up", "--one-file-system": "--one",
                "--parents": "--par", "--link": "--li", "--symbolic-link": "--sy",
                "--remove-destination": "--rem", "--attributes-only": "--at",

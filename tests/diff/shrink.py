@@ -67,9 +67,8 @@ class Shrinker:
     def simplify(self, case):
         """The environment, and the number of threads."""
         for key, value in (("jobs", "1"), ("chunk", None), ("umask", 0o22), ("env", {"LC_ALL": "C"}),
-                           ("argv0", None), ("stdin", None), ("stdin", "n\n" * 9),
-                           ("stdin", "y\n" * 9)):
-            if case.get(key) != value:
+                           ("argv0", None), ("stdin", "y\n" * 9), ("stdin", None)):
+            if case.get(key, value) != value:
                 smaller = copy.deepcopy(case)
                 smaller[key] = value
                 if self.try_case(smaller):

@@ -19,6 +19,7 @@ import os
 import shlex
 import socket
 import stat
+import subprocess
 
 LIBC = ctypes.CDLL(None, use_errno=True)
 MS_RDONLY, MS_NOATIME, MS_REMOUNT, MS_BIND = 1, 1024, 32, 4096
@@ -31,6 +32,7 @@ DIR_MODE, FILE_MODE = 0o755, 0o644
 _SEQ = b"".join(b"%d\n" % i for i in range(1, 200001))
 _STARTS = {}                    # seed -> offset in _SEQ
 PAGE = 4096
+MAX_DEPTH = 100                 # no tree made here is as deep, unless a program loops
 
 
 def enc(name):
@@ -68,18 +70,24 @@ def segment(seed, length):
 
 
 class Tree:
-    """Builds one description below a root directory, and wipes it."""
+    """Builds one description in TOP/o/w, its root directory; wipes TOP.
 
-    def __init__(self, root, owner=None):
-        self.root = root            # bytes, absolute
+    The two directories above catch what a program does to "..".
+    """
+
+    def __init__(self, top, owner=None):
+        self.top = top              # bytes, absolute
+        self.root = top + b"/o/w"
         self.owner = owner          # (uid, gid) of entries that name none; None: not root
         self.mounts = []
         self.fifos = []
 
     def build(self, entries):
-        os.mkdir(self.root, 0o755)
-        if self.owner is not None:
-            os.chown(self.root, *self.owner)
+        above = (self.top, self.top + b"/o", self.root)
+        for path in above:
+            os.mkdir(path, 0o755)
+            if self.owner is not None:
+                os.chown(path, *self.owner)
         os.chdir(self.root)
         for entry in entries:
             self._make(entry)
@@ -90,7 +98,8 @@ class Tree:
         for entry in reversed(entries):
             if entry["type"] == "d":
                 self._attributes(entry)
-        os.utime(self.root, ns=(10**18, 10**18))
+        for path in reversed(above):
+            os.utime(path, ns=(10**18, 10**18))
 
     def expand(self, text):
         return enc(text).replace(b"%R", self.root)
@@ -162,8 +171,11 @@ class Tree:
             umount(path)
         self.fifos, self.mounts = [], []
         os.chdir(b"/")
-        if os.path.lexists(self.root):
-            _wipe(self.root)
+        if os.path.lexists(self.top):
+            try:
+                _wipe(self.top)
+            except (RecursionError, OSError):       # a copy into itself, as deep as can be
+                subprocess.run(["/usr/bin/rm", "-rf", "--", self.top], check=True)
 
 
 def _wipe(path):
@@ -192,26 +204,31 @@ def _wipe(path):
 
 
 class Snapshot:
-    """What is below a directory: {path: {field: value}}."""
+    """What a Tree is now: {path: {field: value}}, with the paths relative to its root."""
 
-    def __init__(self, root, new_since, atimes):
-        self.root, self.new_since, self.atimes = root, new_since, atimes
+    def __init__(self, tree, new_since, atimes):
+        self.root, self.new_since, self.atimes = tree.root, new_since, atimes
         self.entries, self._inodes, self._stats = {}, {}, {}
-        self._walk(root, b"", os.lstat(root).st_dev)
+        self.endless = False
+        self._walk(tree.top, b"../..", os.lstat(tree.top).st_dev)
         for paths in self._inodes.values():
             if len(paths) > 1:
                 for path in paths:
                     self.entries[path]["links"] = tuple(sorted(paths))
 
     def _walk(self, full, rel, dev):
+        if rel.count(b"/") > MAX_DEPTH:
+            self.endless = True
+            return
         for name in self._list(full):
-            path = rel + b"/" + name if rel else name
             here = full + b"/" + name
+            path = rel + b"/" + name if rel else name
+            path = {b"../../o": b"..", b"../w": b"."}.get(path, path)
             info = self._lstat(here)
             entry = self._describe(here, info, dev)
             self.entries[dec(path)] = entry
             if stat.S_ISDIR(info.st_mode):
-                self._walk(here, path, info.st_dev)
+                self._walk(here, b"" if path == b"." else path, info.st_dev)
             elif info.st_nlink > 1:
                 self._inodes.setdefault((info.st_dev, info.st_ino), []).append(dec(path))
 

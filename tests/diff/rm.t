@@ -1,0 +1,4 @@
+#!/bin/bash
+# Random trees, options and operands, run through GNU's rm and prm: they must leave, say and return
+# the same (tests/diff/difftest).
+exec "$(dirname "$0")/run" rm
