@@ -1,0 +1,34 @@
+/*
+ * pfu/fstype.h - what kind of file system this is.
+ */
+#ifndef PFU_FSTYPE_H
+#define PFU_FSTYPE_H
+
+#include <pfu/fsys.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum pfu_fstype {
+	PFU_FS_NETWORK = 1,   /* calls take round trips; close(2) may report an error of writing */
+	PFU_FS_HONEST_SIZE = 2, /* a regular file of size 0 is empty (not so in /proc) */
+};
+
+/* The PFU_FS_* flags for an f_type of statfs(2).  What is unknown is taken for a network. */
+unsigned int pfu_fstype_flags(long f_type);
+
+/* The flags for the file system that holds the open file; those of an unknown one on error. */
+unsigned int pfu_fstype_of(const struct pfu_fsys *fs, int fd);
+
+/*
+ * How many workers to start when nobody said: by the number of processors for
+ * local file systems, and enough to keep round trips in flight for others.
+ */
+unsigned int pfu_fstype_workers(unsigned int flags);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,100 @@
+/*
+ * pfu/queue.h - the bounded work queue: which task runs next.
+ *
+ * A task belongs to a group (for the tree programs: a chunk belongs to its
+ * directory).  The queue hands out tasks of the group that has the fewest
+ * workers in it, and among those of the group that was touched last.  The first
+ * rule spreads creates and unlinks over as many directory locks as there are;
+ * the second makes the walk depth first, which keeps the number of groups in
+ * progress near depth x workers.
+ *
+ * "Later" tasks (suspended listings) are held back until the queue has drained
+ * below a set level: they are what fills it.
+ *
+ * The queue never blocks and never refuses: its `bytes` tell those who produce
+ * when they had better consume.  It is not locked; its owner is the pool, under
+ * the pool's lock.
+ */
+#ifndef PFU_QUEUE_H
+#define PFU_QUEUE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct pfu_worker;
+struct pfu_group;
+
+/* A piece of work, embedded in what it works on. */
+struct pfu_task {
+	/* Set by its maker: */
+	void (*run)(struct pfu_worker *worker, struct pfu_task *task);
+	struct pfu_group *group;
+	size_t bytes;	   /* memory that waits with the task; counted in pfu_queue.bytes */
+	unsigned int work; /* rough size in files; tells whether a further thread is worth starting */
+	/* The queue's: */
+	struct pfu_task *next;
+};
+
+/* What the tasks of one group have in common, embedded in what they work on. */
+struct pfu_group {
+	/* Set by its maker: */
+	struct pfu_group *parent; /* counted as pending there until this one is complete; or NULL */
+	/* Called once nothing of the group is pending; see pfu/pool.h. */
+	bool (*complete)(struct pfu_worker *worker, struct pfu_group *group);
+	/* The queue's: */
+	struct pfu_task *first, *last;	      /* tasks that wait */
+	struct pfu_group *prev, *following;   /* neighbours in the bucket */
+	unsigned int running;		      /* workers in this group */
+	/* The pool's: */
+	size_t pending;		/* tasks not yet done, children not yet complete, holds */
+	struct pfu_task *alone; /* to run when it is the only thing pending */
+};
+
+struct pfu_queue {
+	struct pfu_group **bucket; /* bucket[n]: groups with tasks waiting and n workers in them */
+	unsigned int buckets;
+	unsigned int lowest; /* no bucket below this one holds anything */
+	struct pfu_task *stack; /* in order: all tasks; else: the "later" ones */
+	bool in_order;
+	size_t resume;	 /* later tasks run once `bytes` is below this */
+	size_t bytes;	 /* of all tasks but the later ones */
+	size_t work;	 /* of all tasks but the later ones */
+	size_t waiting;	 /* number of tasks, the later ones included */
+	size_t later;	 /* number of later tasks */
+};
+
+/*
+ * Makes an empty queue for groups of up to `workers` workers.  With `in_order`
+ * it is a plain stack (the task pushed last runs first, whatever its group),
+ * which with one worker gives the strict order of a recursive walk.
+ * Returns 0, or -1 with errno ENOMEM.
+ */
+int pfu_queue_init(struct pfu_queue *q, unsigned int workers, size_t resume, bool in_order);
+
+/* Frees what pfu_queue_init() took.  The queue must be empty. */
+void pfu_queue_destroy(struct pfu_queue *q);
+
+/* Adds a task; first in, first out within its group. */
+void pfu_queue_push(struct pfu_queue *q, struct pfu_task *task);
+
+/* Adds a task that runs only when little else waits; last in, first out. */
+void pfu_queue_push_later(struct pfu_queue *q, struct pfu_task *task);
+
+/*
+ * Takes the task to run next, or returns NULL when none waits.  Its group
+ * counts one worker more until pfu_queue_done().
+ */
+struct pfu_task *pfu_queue_pop(struct pfu_queue *q);
+
+/* Says that a task of this group, taken by pfu_queue_pop(), has run. */
+void pfu_queue_done(struct pfu_queue *q, struct pfu_group *group);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,54 @@
+/*
+ * pfu/remove.h - removing files and trees.
+ *
+ * What GNU rm does, in parallel.  Every decision is rm's, see the GNU coreutils
+ * manual, node "rm invocation", and POSIX.1-2017, "rm"; so are the texts of the
+ * diagnostics.
+ */
+#ifndef PFU_REMOVE_H
+#define PFU_REMOVE_H
+
+#include <pfu/fsys.h>
+#include <pfu/report.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum pfu_preserve_root {
+	PFU_PRESERVE_ROOT_NO,
+	PFU_PRESERVE_ROOT, /* refuse to remove / recursively */
+	PFU_PRESERVE_ROOT_ALL, /* and what is a mount point in its parent */
+};
+
+struct pfu_remove_options {
+	const struct pfu_fsys *fs; /* NULL: the kernel's */
+	bool recursive;		   /* -r */
+	bool empty_dirs;	   /* -d */
+	bool force;		   /* -f: what does not exist is no error; never ask */
+	bool ask_always;	   /* -i */
+	bool ask_protected;	   /* ask about write-protected files: standard input is a terminal */
+	bool one_file_system;
+	bool verbose;
+	enum pfu_preserve_root preserve_root;
+	const atomic_bool *cancel; /* set from outside to end soon; or NULL */
+	unsigned int workers; /* 0: chosen by the file systems' kind */
+	unsigned int chunk;   /* 0: chosen by the walker */
+};
+
+/*
+ * Removes the operands.  Returns true if all are gone (or were declined), false
+ * if something was reported.  Blocks until done; may be called from several
+ * threads for different operands.
+ */
+bool pfu_remove(const struct pfu_remove_options *options, const struct pfu_report *report,
+		char *const *operands, size_t count);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

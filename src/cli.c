@@ -1,0 +1,210 @@
+/*
+ * cli.c - what the command lines of pcp and prm have in common.
+ */
+#include "cli.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <locale.h>
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+/* More workers than this is a slip of the keyboard. */
+#define NUMBER_MAX 65535
+
+static const char *program = "pcp";
+/* Keeps diagnostics and output lines whole and apart. */
+static pthread_mutex_t terminal = PTHREAD_MUTEX_INITIALIZER;
+
+/* Output that could not be written is a failure, even at the very end. */
+static void close_stdout(void)
+{
+	bool failed = ferror(stdout);
+
+	errno = 0;
+	if ((fclose(stdout) != 0 && errno != EBADF) || failed) {
+		cli_error(errno, "write error");
+		_exit(EXIT_FAILURE);
+	}
+}
+
+void cli_start(char *argv0)
+{
+	struct rlimit rl;
+
+	if (argv0)
+		program = argv0;
+	setlocale(LC_ALL, "");
+	atexit(close_stdout);
+	if (getrlimit(RLIMIT_NOFILE, &rl) == 0 && rl.rlim_cur < rl.rlim_max) {
+		rl.rlim_cur = rl.rlim_max;
+		(void)setrlimit(RLIMIT_NOFILE, &rl); /* else the library makes do */
+	}
+}
+
+const char *cli_program(void)
+{
+	return program;
+}
+
+/* One diagnostic is one write, so that those of several processes stay apart too. */
+static void print_error(int errnum, const char *text)
+{
+	char reason[256] = "";
+
+	if (errnum)
+		snprintf(reason, sizeof(reason), ": %s", strerror(errnum));
+	pthread_mutex_lock(&terminal);
+	fflush(stdout);
+	fprintf(stderr, "%s: %s%s\n", program, text, reason);
+	pthread_mutex_unlock(&terminal);
+}
+
+void cli_error(int errnum, const char *format, ...)
+{
+	char *text = NULL;
+	va_list args;
+
+	va_start(args, format);
+	if (vasprintf(&text, format, args) < 0)
+		text = NULL;
+	va_end(args);
+	print_error(errnum, text ? text : format);
+	free(text);
+}
+
+_Noreturn void cli_try_help(void)
+{
+	fprintf(stderr, "Try '%s --help' for more information.\n", program);
+	exit(EXIT_FAILURE);
+}
+
+void cli_version(const char *name)
+{
+	printf("%s (pcp and prm) %s\n"
+	       "License: MIT.  There is NO WARRANTY, to the extent permitted by law.\n",
+	       name, PFU_VERSION);
+}
+
+void cli_help_workers(void)
+{
+	fputs("  -c, --chunk=N                N files per work item (0, the default: automatic)\n"
+	      "  -j, --jobs=N                 N workers at most (0, the default: automatic)\n",
+	      stdout);
+}
+
+unsigned int cli_number(const char *arg, const char *what)
+{
+	unsigned long n = 0;
+	const char *s = arg;
+	char *quoted;
+
+	for (; *s >= '0' && *s <= '9'; s++) {
+		n = n * 10 + (unsigned long)(*s - '0');
+		if (n > NUMBER_MAX)
+			break;
+	}
+	if (s != arg && *s == '\0')
+		return (unsigned int)n;
+	quoted = pfu_quote_word(arg);
+	cli_error(n > NUMBER_MAX ? EOVERFLOW : 0, "invalid number of %s: %s", what,
+		  quoted ? quoted : arg);
+	free(quoted);
+	exit(EXIT_FAILURE);
+}
+
+static void print_words(const char *const *words, const int *values)
+{
+	size_t i;
+
+	fputs("Valid arguments are:", stderr);
+	for (i = 0; words[i]; i++) {
+		char *quoted = pfu_quote_word(words[i]);
+
+		fprintf(stderr, "%s%s", i && values[i] == values[i - 1] ? ", " : "\n  - ",
+			quoted ? quoted : words[i]);
+		free(quoted);
+	}
+	fputc('\n', stderr);
+}
+
+size_t cli_word(const char *option, const char *arg, const char *const *words, const int *values)
+{
+	size_t len = strlen(arg), i, found = SIZE_MAX;
+	bool ambiguous = false;
+	char *a, *o;
+
+	for (i = 0; words[i]; i++) {
+		if (strncmp(words[i], arg, len) != 0)
+			continue;
+		if (words[i][len] == '\0')
+			return i;
+		if (found == SIZE_MAX)
+			found = i;
+		else if (values[found] != values[i])
+			ambiguous = true;
+	}
+	if (found != SIZE_MAX && !ambiguous)
+		return found;
+	a = pfu_quote_word(arg);
+	o = pfu_quote_word(option);
+	cli_error(0, "%s argument %s for %s", ambiguous ? "ambiguous" : "invalid", a ? a : arg,
+		  o ? o : option);
+	free(a);
+	free(o);
+	print_words(words, values);
+	cli_try_help();
+}
+
+bool cli_ask(const char *question)
+{
+	char *line = NULL;
+	size_t size = 0;
+	ssize_t len;
+	bool yes;
+
+	pthread_mutex_lock(&terminal);
+	fflush(stdout);
+	fprintf(stderr, "%s: %s", program, question);
+	fflush(stderr);
+	pthread_mutex_unlock(&terminal);
+	len = getline(&line, &size, stdin);
+	if (len > 0 && line[len - 1] == '\n')
+		line[len - 1] = '\0';
+	yes = len > 0 && rpmatch(line) > 0;
+	free(line);
+	return yes;
+}
+
+static void report_message(void *ctx, enum pfu_severity severity, int errnum, const char *text)
+{
+	(void)ctx;
+	(void)severity;
+	print_error(errnum, text);
+}
+
+static void report_output(void *ctx, const char *text)
+{
+	(void)ctx;
+	pthread_mutex_lock(&terminal);
+	puts(text);
+	pthread_mutex_unlock(&terminal);
+}
+
+static bool report_ask(void *ctx, const char *question)
+{
+	(void)ctx;
+	return cli_ask(question);
+}
+
+const struct pfu_report cli_report = {
+	.message = report_message,
+	.output = report_output,
+	.ask = report_ask,
+};

@@ -1,0 +1,58 @@
+/*
+ * cli.h - what the command lines of pcp and prm have in common: diagnostics as
+ * GNU's programs print them, -j and -c, --version, standard output.
+ */
+#ifndef CLI_H
+#define CLI_H
+
+#include <pfu/report.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+/* Long options without a letter have values from here on. */
+#define CLI_LONG_OPTION 256
+
+struct option;
+
+/*
+ * To be called first: remembers the name that the program was called by, which
+ * every diagnostic begins with; sets the locale; sees that standard output is
+ * flushed and checked at exit; raises the limit of open descriptors.
+ */
+void cli_start(char *argv0);
+
+const char *cli_program(void);
+
+/* Prints a diagnostic: the program's name, the text, and, unless errnum is 0, its meaning. */
+void cli_error(int errnum, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* Points at --help and exits with status 1. */
+_Noreturn void cli_try_help(void);
+
+/* The version in GNU's layout. */
+void cli_version(const char *name);
+
+/* The lines on -j and -c in --help. */
+void cli_help_workers(void);
+
+/*
+ * The value of -j or -c: a decimal number, 0 for automatic.  What cannot be is
+ * a diagnostic that says `what` is invalid, and exit status 1.
+ */
+unsigned int cli_number(const char *arg, const char *what);
+
+/*
+ * The index of the word that arg is, or abbreviates without doubt, in a list
+ * ended by NULL; words with equal values[] are the same.  A diagnostic and exit
+ * with status 1 if there is none, as GNU's programs do for the arguments of long
+ * options.
+ */
+size_t cli_word(const char *option, const char *arg, const char *const *words, const int *values);
+
+/* Prints to standard error, reads an answer from standard input; true for yes. */
+bool cli_ask(const char *question);
+
+/* What the library reports to. */
+extern const struct pfu_report cli_report;
+
+#endif

@@ -1,0 +1,67 @@
+/*
+ * fstype.c - what kind of file system this is.
+ */
+#include <linux/magic.h>
+#include <pfu/fstype.h>
+#include <sched.h>
+
+#ifndef XFS_SUPER_MAGIC
+#define XFS_SUPER_MAGIC 0x58465342
+#endif
+#ifndef ZFS_SUPER_MAGIC
+#define ZFS_SUPER_MAGIC 0x2fc12fc1
+#endif
+#ifndef BCACHEFS_SUPER_MAGIC
+#define BCACHEFS_SUPER_MAGIC 0xca451a4e
+#endif
+
+/* Twenty round trips in flight: what a metadata server of one client is glad to take. */
+#define WORKERS_NETWORK 20
+#define WORKERS_LOCAL_MAX 16
+
+unsigned int pfu_fstype_flags(long f_type)
+{
+	switch (f_type) {
+	case EXT4_SUPER_MAGIC: /* ext2 and ext3 too */
+	case XFS_SUPER_MAGIC:
+	case BTRFS_SUPER_MAGIC:
+	case TMPFS_MAGIC:
+	case RAMFS_MAGIC:
+	case F2FS_SUPER_MAGIC:
+	case OVERLAYFS_SUPER_MAGIC:
+	case ZFS_SUPER_MAGIC:
+	case BCACHEFS_SUPER_MAGIC:
+	case MSDOS_SUPER_MAGIC:
+	case SQUASHFS_MAGIC:
+	case ISOFS_SUPER_MAGIC:
+		return PFU_FS_HONEST_SIZE;
+	case PROC_SUPER_MAGIC:
+	case SYSFS_MAGIC:
+	case CGROUP_SUPER_MAGIC:
+	case CGROUP2_SUPER_MAGIC:
+	case DEBUGFS_MAGIC:
+	case TRACEFS_MAGIC:
+	case DEVPTS_SUPER_MAGIC:
+		return 0;
+	default: /* NFS, SMB, Ceph, Lustre, 9p, FUSE and whatever we do not know */
+		return PFU_FS_NETWORK;
+	}
+}
+
+unsigned int pfu_fstype_of(const struct pfu_fsys *fs, int fd)
+{
+	long f_type;
+
+	return fs->fstatfs_type(fd, &f_type) == 0 ? pfu_fstype_flags(f_type) : PFU_FS_NETWORK;
+}
+
+unsigned int pfu_fstype_workers(unsigned int flags)
+{
+	cpu_set_t set;
+	int n;
+
+	if (flags & PFU_FS_NETWORK)
+		return WORKERS_NETWORK;
+	n = sched_getaffinity(0, sizeof(set), &set) == 0 ? CPU_COUNT(&set) : 2;
+	return n < 1 ? 1 : n > WORKERS_LOCAL_MAX ? WORKERS_LOCAL_MAX : (unsigned int)n;
+}

@@ -1,0 +1,147 @@
+/*
+ * fsys.c - the table of file system operations that goes to the kernel.
+ *
+ * Thin on purpose: what a call means, and what to do when it fails, is decided
+ * by the callers.  Only what a kernel or a C library may lack is made up for
+ * here.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/fs.h>
+#include <pfu/fsys.h>
+#include <stdio.h>
+#include <sys/ioctl.h>
+#include <sys/syscall.h>
+#include <sys/sysmacros.h>
+#include <sys/vfs.h>
+#include <sys/xattr.h>
+#include <unistd.h>
+
+#ifndef SYS_fchmodat2
+#define SYS_fchmodat2 452
+#endif
+
+static int posix_openat(int dirfd, const char *name, int flags, mode_t mode)
+{
+	return openat(dirfd, name, flags, mode);
+}
+
+static int posix_close_range(unsigned int first, unsigned int last, unsigned int flags)
+{
+#ifdef SYS_close_range
+	return (int)syscall(SYS_close_range, first, last, flags);
+#else
+	errno = ENOSYS;
+	return -1;
+#endif
+}
+
+static ssize_t posix_getdents(int fd, void *buf, size_t size)
+{
+	return syscall(SYS_getdents64, fd, buf, size);
+}
+
+static int posix_identify(int fd, struct stat *st)
+{
+	struct statx stx;
+
+	if (statx(fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_TYPE | STATX_INO, &stx) != 0)
+		return fstat(fd, st); /* an old kernel, or a sandbox that refuses statx() */
+	st->st_dev = makedev(stx.stx_dev_major, stx.stx_dev_minor);
+	st->st_ino = stx.stx_ino;
+	st->st_mode = stx.stx_mode;
+	return 0;
+}
+
+static int posix_clone(int out, int in)
+{
+	return ioctl(out, FICLONE, in);
+}
+
+/* 0 or -1 with errno, not an error number as posix_fadvise(3) returns it. */
+static int posix_fadvise_errno(int fd, off_t offset, off_t len, int advice)
+{
+	int err = posix_fadvise(fd, offset, len, advice);
+
+	if (err) {
+		errno = err;
+		return -1;
+	}
+	return 0;
+}
+
+static int posix_renameat(int olddirfd, const char *oldname, int newdirfd, const char *newname,
+			  unsigned int flags)
+{
+	if (flags == 0)
+		return renameat(olddirfd, oldname, newdirfd, newname);
+	return renameat2(olddirfd, oldname, newdirfd, newname, flags);
+}
+
+/*
+ * Before Linux 6.6 the kernel has no chmod that does not follow links; the C
+ * library then goes through an O_PATH descriptor and /proc.
+ */
+static int posix_fchmodat(int dirfd, const char *name, mode_t mode, int flags)
+{
+	if (flags & AT_SYMLINK_NOFOLLOW) {
+		int rc = (int)syscall(SYS_fchmodat2, dirfd, name, mode, flags);
+
+		if (rc == 0 || (errno != ENOSYS && errno != EPERM))
+			return rc;
+	}
+	return fchmodat(dirfd, name, mode, flags);
+}
+
+static int posix_fstatfs_type(int fd, long *type)
+{
+	struct statfs sfs;
+
+	if (fstatfs(fd, &sfs) != 0)
+		return -1;
+	*type = (long)sfs.f_type;
+	return 0;
+}
+
+const struct pfu_fsys pfu_fsys_posix = {
+	.openat = posix_openat,
+	.close = close,
+	.close_range = posix_close_range,
+	.fstat = fstat,
+	.identify = posix_identify,
+	.fstatat = fstatat,
+	.getdents = posix_getdents,
+	.lseek = lseek,
+	.read = read,
+	.pread = pread,
+	.write = write,
+	.pwrite = pwrite,
+	.copy_file_range = copy_file_range,
+	.clone = posix_clone,
+	.ftruncate = ftruncate,
+	.fallocate = fallocate,
+	.fadvise = posix_fadvise_errno,
+	.unlinkat = unlinkat,
+	.mkdirat = mkdirat,
+	.mknodat = mknodat,
+	.symlinkat = symlinkat,
+	.readlinkat = readlinkat,
+	.linkat = linkat,
+	.renameat = posix_renameat,
+	.faccessat = faccessat,
+	.fchmod = fchmod,
+	.fchmodat = posix_fchmodat,
+	.fchown = fchown,
+	.fchownat = fchownat,
+	.futimens = futimens,
+	.utimensat = utimensat,
+	.flistxattr = flistxattr,
+	.fgetxattr = fgetxattr,
+	.fsetxattr = fsetxattr,
+	.fremovexattr = fremovexattr,
+	.llistxattr = llistxattr,
+	.lgetxattr = lgetxattr,
+	.lsetxattr = lsetxattr,
+	.fstatfs_type = posix_fstatfs_type,
+	.syncfs = syncfs,
+};

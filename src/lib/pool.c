@@ -1,0 +1,377 @@
+/*
+ * pool.c - the pool of threads that runs tasks until none is left.
+ *
+ * One lock guards the queue and all counters; it is taken once per task (the
+ * end of one and the choice of the next are one critical section).  Tasks are
+ * chunks of files, so the lock is far from being busy.
+ */
+#include <errno.h>
+#include <pfu/pool.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+
+/* Deep enough for our own frames; small, for address space may be limited. */
+#define STACK_SIZE ((size_t)512 << 10)
+
+struct thread {
+	pthread_t id;
+	struct pfu_worker worker;
+};
+
+struct pfu_pool {
+	struct pfu_pool_options options;
+	atomic_bool cancelled;
+
+	pthread_mutex_t lock; /* guards all below, and the pool's part of every group and task */
+	pthread_cond_t wake;
+	struct pfu_queue queue;
+	struct thread *threads; /* options.workers of them */
+	unsigned int limit;	/* threads to start at most; lowered when starting fails */
+	unsigned int started;
+	unsigned int idle;    /* waiting on `wake` */
+	unsigned int running; /* in a task or in complete() */
+	bool open;	      /* pfu_pool_run() is under way */
+
+	/* For those who ask without the lock: */
+	atomic_size_t bytes; /* a copy of queue.bytes */
+	atomic_size_t charged;
+	atomic_uint hungry;
+};
+
+static void *thread_main(void *arg);
+
+struct pfu_pool *pfu_pool_create(const struct pfu_pool_options *options)
+{
+	struct pfu_pool *pool;
+
+	if (options->workers == 0 || (options->in_order && options->workers != 1)) {
+		errno = EINVAL;
+		return NULL;
+	}
+	pool = calloc(1, sizeof(*pool));
+	if (!pool)
+		return NULL;
+	pool->options = *options;
+	pool->limit = options->workers;
+	pool->threads = calloc(options->workers, sizeof(*pool->threads));
+	if (!pool->threads)
+		goto no_threads;
+	if (pfu_queue_init(&pool->queue, options->workers, options->resume, options->in_order) != 0)
+		goto no_queue;
+	pthread_mutex_init(&pool->lock, NULL);
+	pthread_cond_init(&pool->wake, NULL);
+	return pool;
+
+no_queue:
+	free(pool->threads);
+no_threads:
+	free(pool);
+	errno = ENOMEM;
+	return NULL;
+}
+
+void pfu_pool_destroy(struct pfu_pool *pool)
+{
+	if (!pool)
+		return;
+	pthread_cond_destroy(&pool->wake);
+	pthread_mutex_destroy(&pool->lock);
+	pfu_queue_destroy(&pool->queue);
+	free(pool->threads);
+	free(pool);
+}
+
+/* Keeps the unlocked copies in step.  Under the lock. */
+static void publish(struct pfu_pool *pool)
+{
+	unsigned int spare = pool->limit - pool->started + pool->idle;
+
+	atomic_store_explicit(&pool->bytes, pool->queue.bytes, memory_order_relaxed);
+	atomic_store_explicit(&pool->hungry,
+			      pool->queue.waiting >= spare ? 0 :
+							     spare - (unsigned int)pool->queue.waiting,
+			      memory_order_relaxed);
+}
+
+/* Starts thread number pool->started.  Under the lock, which it keeps. */
+static void start_thread(struct pfu_pool *pool)
+{
+	struct thread *t = &pool->threads[pool->started];
+	pthread_attr_t attr;
+	sigset_t all, old;
+	int err;
+
+	t->worker = (struct pfu_worker){ .pool = pool, .id = pool->started };
+	/* Signals are for the program's own thread: it alone knows what they mean. */
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &old);
+	pthread_attr_init(&attr);
+	pthread_attr_setstacksize(&attr, STACK_SIZE);
+	err = pthread_create(&t->id, &attr, thread_main, t);
+	pthread_attr_destroy(&attr);
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	if (err)
+		pool->limit = pool->started; /* go on with those that there are */
+	else
+		pool->started++;
+}
+
+/*
+ * Gets one more worker going if waiting work is worth it.  Each worker that
+ * takes a task calls this too, so that one submission of many tasks wakes
+ * workers in a chain, not one submitter all of them.  Under the lock.
+ */
+static void summon(struct pfu_pool *pool)
+{
+	if (!pool->open || pool->queue.waiting == 0)
+		return;
+	if (pool->idle > 0)
+		pthread_cond_signal(&pool->wake);
+	else if (pool->started < pool->limit &&
+		 (pool->queue.work >= pool->options.start_work || pool->queue.later))
+		start_thread(pool);
+}
+
+static void count_up(struct pfu_group *group)
+{
+	group->pending++;
+}
+
+void pfu_pool_submit(struct pfu_pool *pool, struct pfu_task *tasks)
+{
+	struct pfu_task *next;
+
+	pthread_mutex_lock(&pool->lock);
+	for (; tasks; tasks = next) {
+		next = tasks->next;
+		count_up(tasks->group);
+		pfu_queue_push(&pool->queue, tasks);
+	}
+	publish(pool);
+	/* Where starting threads costs something, the submitter is left to take one of them. */
+	if (pool->queue.waiting > 1 || pool->options.start_work <= 1)
+		summon(pool);
+	pthread_mutex_unlock(&pool->lock);
+}
+
+void pfu_pool_submit_later(struct pfu_pool *pool, struct pfu_task *task)
+{
+	pthread_mutex_lock(&pool->lock);
+	count_up(task->group);
+	pfu_queue_push_later(&pool->queue, task);
+	publish(pool);
+	pthread_mutex_unlock(&pool->lock);
+}
+
+/* Runs the group's task that waits to be alone, once it is.  Under the lock. */
+static void check_alone(struct pfu_pool *pool, struct pfu_group *group)
+{
+	struct pfu_task *task = group->alone;
+
+	if (task && group->pending == 1) {
+		group->alone = NULL;
+		pfu_queue_push(&pool->queue, task);
+	}
+}
+
+void pfu_pool_submit_alone(struct pfu_pool *pool, struct pfu_task *task)
+{
+	pthread_mutex_lock(&pool->lock);
+	count_up(task->group);
+	task->group->alone = task;
+	check_alone(pool, task->group);
+	pthread_mutex_unlock(&pool->lock);
+}
+
+void pfu_pool_adopt(struct pfu_pool *pool, struct pfu_group *group)
+{
+	pthread_mutex_lock(&pool->lock);
+	count_up(group->parent);
+	pthread_mutex_unlock(&pool->lock);
+}
+
+void pfu_pool_hold(struct pfu_pool *pool, struct pfu_group *group)
+{
+	pthread_mutex_lock(&pool->lock);
+	count_up(group);
+	pthread_mutex_unlock(&pool->lock);
+}
+
+void pfu_pool_submit_held(struct pfu_pool *pool, struct pfu_task *task)
+{
+	pthread_mutex_lock(&pool->lock);
+	pfu_queue_push(&pool->queue, task);
+	publish(pool);
+	summon(pool);
+	pthread_mutex_unlock(&pool->lock);
+}
+
+bool pfu_pool_full(struct pfu_pool *pool)
+{
+	return atomic_load_explicit(&pool->bytes, memory_order_relaxed) +
+		       atomic_load_explicit(&pool->charged, memory_order_relaxed) >=
+	       pool->options.bound;
+}
+
+void pfu_pool_charge(struct pfu_pool *pool, ptrdiff_t bytes)
+{
+	atomic_fetch_add_explicit(&pool->charged, (size_t)bytes, memory_order_relaxed);
+}
+
+unsigned int pfu_pool_hungry(struct pfu_pool *pool)
+{
+	return atomic_load_explicit(&pool->hungry, memory_order_relaxed);
+}
+
+void pfu_pool_cancel(struct pfu_pool *pool)
+{
+	atomic_store_explicit(&pool->cancelled, true, memory_order_relaxed);
+}
+
+bool pfu_pool_cancelled(const struct pfu_pool *pool)
+{
+	const atomic_bool *outside = pool->options.cancel;
+
+	return atomic_load_explicit(&pool->cancelled, memory_order_relaxed) ||
+	       (outside && atomic_load_explicit(outside, memory_order_relaxed));
+}
+
+unsigned int pfu_pool_threads(struct pfu_pool *pool)
+{
+	unsigned int n;
+
+	pthread_mutex_lock(&pool->lock);
+	n = pool->started;
+	pthread_mutex_unlock(&pool->lock);
+	return n;
+}
+
+/*
+ * Counts down a group by what has just ended in it; completes it, and its
+ * parents in turn, as far as that goes.  Called and returns with the lock held;
+ * lets go of it around each complete().
+ */
+static void count_down(struct pfu_worker *worker, struct pfu_group *group)
+{
+	struct pfu_pool *pool = worker->pool;
+
+	while (group) {
+		struct pfu_group *parent = group->parent;
+		bool done;
+
+		if (--group->pending > 0) {
+			check_alone(pool, group);
+			return;
+		}
+		if (group->complete) {
+			pthread_mutex_unlock(&pool->lock);
+			done = group->complete(worker, group);
+			pthread_mutex_lock(&pool->lock);
+			if (!done)
+				return;
+		}
+		group = parent;
+	}
+}
+
+/* Waits until there may be a task.  False when there will be none any more.  Under the lock. */
+static bool wait_for_work(struct pfu_worker *worker)
+{
+	struct pfu_pool *pool = worker->pool;
+
+	if (pool->running == 0) {
+		/* Nobody is left who could submit. */
+		pthread_cond_broadcast(&pool->wake);
+		return false;
+	}
+	pool->idle++;
+	publish(pool);
+	if (pool->options.worker_idle) {
+		pthread_mutex_unlock(&pool->lock);
+		pool->options.worker_idle(worker, pool->options.ctx);
+		pthread_mutex_lock(&pool->lock);
+	}
+	while (pool->queue.waiting == 0 && pool->running > 0)
+		pthread_cond_wait(&pool->wake, &pool->lock);
+	pool->idle--;
+	return true;
+}
+
+static void work(struct pfu_worker *worker)
+{
+	struct pfu_pool *pool = worker->pool;
+	struct pfu_task *task;
+	struct pfu_group *group;
+
+	pthread_mutex_lock(&pool->lock);
+	for (;;) {
+		task = pfu_queue_pop(&pool->queue);
+		if (!task) {
+			if (!wait_for_work(worker))
+				break;
+			continue;
+		}
+		pool->running++;
+		publish(pool);
+		summon(pool);
+		pthread_mutex_unlock(&pool->lock);
+
+		group = task->group;
+		task->run(worker, task);
+
+		pthread_mutex_lock(&pool->lock);
+		pfu_queue_done(&pool->queue, group);
+		count_down(worker, group);
+		pool->running--;
+	}
+	pthread_mutex_unlock(&pool->lock);
+}
+
+static int start_worker(struct pfu_worker *worker)
+{
+	struct pfu_pool_options *o = &worker->pool->options;
+
+	return o->worker_start ? o->worker_start(worker, o->ctx) : 0;
+}
+
+static void stop_worker(struct pfu_worker *worker)
+{
+	struct pfu_pool_options *o = &worker->pool->options;
+
+	if (o->worker_stop)
+		o->worker_stop(worker, o->ctx);
+}
+
+static void *thread_main(void *arg)
+{
+	struct thread *t = arg;
+
+	if (start_worker(&t->worker) == 0) {
+		work(&t->worker);
+		stop_worker(&t->worker);
+	}
+	return NULL;
+}
+
+void pfu_pool_run(struct pfu_pool *pool)
+{
+	struct pfu_worker *self = &pool->threads[0].worker;
+	unsigned int i;
+
+	pthread_mutex_lock(&pool->lock);
+	*self = (struct pfu_worker){ .pool = pool };
+	pool->started = 1;
+	pool->open = true;
+	pthread_mutex_unlock(&pool->lock);
+
+	if (start_worker(self) == 0) {
+		work(self);
+		/* All has run: no thread starts another any more, and `started` stands. */
+		for (i = 1; i < pool->started; i++)
+			pthread_join(pool->threads[i].id, NULL);
+		stop_worker(self);
+	}
+	pool->open = false;
+}

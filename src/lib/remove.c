@@ -1,0 +1,874 @@
+/*
+ * remove.c - a tree removal: what rm does with an operand, with an entry, and
+ * with a directory that has become empty.
+ *
+ * The common path, when nobody is to be asked, is one unlinkat() for each entry
+ * of a listing, whatever its type; what turns out to be a directory is descended
+ * into.  When questions are to be asked there is one worker, in the order of the
+ * listing.  Where questions are only about write-protected files, a first pass
+ * with all workers removes what needs none and says nothing of the rest; a second
+ * one, in order, asks and complains about what is left.
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <pfu/fstype.h>
+#include <pfu/names.h>
+#include <pfu/remove.h>
+#include <pfu/walk.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* A directory in which names keep turning up is listed so often at most. */
+#define PASSES_MAX 200
+
+/* One run; shared by all workers, constant but for what says otherwise. */
+struct removal {
+	const struct pfu_remove_options *options;
+	const struct pfu_fsys *fs;
+	const struct pfu_report *report;
+	char *const *operands;
+	size_t count;
+	bool *left;   /* operands that the first pass left; each written by one worker only */
+	bool asking;  /* questions may come up: one worker, in order */
+	bool first_pass; /* remove what needs no question, report nothing */
+	bool has_root;
+	struct stat root; /* the directory / */
+	atomic_bool failed;
+
+	/* Of the task that hands out operands, which only runs in one worker at a time: */
+	struct pfu_task task;
+	size_t next;
+	struct pfu_names names; /* of operands since the last barrier */
+	const char *prefix;	/* their common directory part */
+	size_t prefix_len;
+	bool barrier; /* the next operand has waited for those before it */
+};
+
+/* A directory being removed. */
+struct rm_node {
+	struct pfu_node node;
+	size_t operand;	  /* its number */
+	dev_t dev;	  /* with --one-file-system: the operand's */
+	unsigned int pass;
+	bool protected;	  /* write-protected, when that matters */
+	bool settled;	  /* nothing is left to be done about it */
+	atomic_bool progress; /* something in it has gone in this pass */
+};
+
+static struct removal *removal_of(const struct pfu_local *l)
+{
+	return pfu_walk_ctx(l->walk);
+}
+
+/* ---- reporting ---- */
+
+/* Reports "cannot <what> '<path>': <reason>" or the like about a directory or an entry of it. */
+static void complain(struct removal *r, const struct pfu_dir *dir, const char *name, int err,
+		     const char *format)
+{
+	char *path = pfu_dir_path(dir, name);
+
+	atomic_store(&r->failed, true);
+	pfu_message(r->report, PFU_ERROR, err, format, path ? path : name ? name : dir->name);
+	free(path);
+}
+
+static void say_removed(struct removal *r, const struct pfu_dir *dir, const char *name,
+			const char *format)
+{
+	char *path;
+
+	if (!r->options->verbose)
+		return;
+	path = pfu_dir_path(dir, name);
+	pfu_output(r->report, format, path ? path : name ? name : dir->name);
+	free(path);
+}
+
+/* Whether a failure is none because -f asked for no more than that the name be gone. */
+static bool ignorable(const struct removal *r, int err)
+{
+	return r->options->force && (err == ENOENT || err == ENOTDIR);
+}
+
+/* A read-only file system says so even of a name that does not exist. */
+static int reason(struct removal *r, int dirfd, const char *name, int err)
+{
+	struct stat st;
+
+	if (err == EROFS && r->fs->fstatat(dirfd, name, &st, AT_SYMLINK_NOFOLLOW) != 0 &&
+	    errno == ENOENT)
+		return ENOENT;
+	return err;
+}
+
+/* Marks that something stays in a directory, so that it stays too, without a word. */
+static void keep(struct removal *r, struct pfu_node *node, size_t operand)
+{
+	if (node)
+		atomic_store(&node->kept, true);
+	else if (r->left)
+		r->left[operand] = true;
+}
+
+/* The node's directory stays. */
+static void keep_in_parent(struct removal *r, struct rm_node *rn)
+{
+	keep(r, (struct pfu_node *)rn->node.group.parent == (void *)pfu_walk_root(rn->node.walk) ?
+			NULL :
+			(struct pfu_node *)rn->node.group.parent,
+	     rn->operand);
+}
+
+/* An entry of a node could not be removed. */
+static void entry_failed(struct removal *r, struct pfu_node *node, int dirfd, const char *name,
+			 int err)
+{
+	err = reason(r, dirfd, name, err);
+	if (ignorable(r, err))
+		return;
+	keep(r, node, 0);
+	if (!r->first_pass)
+		complain(r, node->dir, name, err, "cannot remove %q");
+}
+
+/* ---- questions ---- */
+
+static const char *type_name(const struct stat *st)
+{
+	switch (st->st_mode & S_IFMT) {
+	case S_IFREG:
+		return st->st_size == 0 ? "regular empty file" : "regular file";
+	case S_IFDIR:
+		return "directory";
+	case S_IFLNK:
+		return "symbolic link";
+	case S_IFIFO:
+		return "fifo";
+	case S_IFSOCK:
+		return "socket";
+	case S_IFBLK:
+		return "block special file";
+	case S_IFCHR:
+		return "character special file";
+	default:
+		return "weird file";
+	}
+}
+
+/* Whether the file is write-protected; -1 with errno when that cannot be found out. */
+static int write_protected(struct removal *r, int dirfd, const char *name)
+{
+	if (r->fs->faccessat(dirfd, name, W_OK, AT_EACCESS) == 0)
+		return 0;
+	return errno == EACCES ? 1 : -1;
+}
+
+enum answer { YES, NO, FAILED };
+
+static enum answer ask(struct removal *r, const struct pfu_dir *dir, const char *name,
+		       const char *format, const char *type)
+{
+	char *path = pfu_dir_path(dir, name);
+	const char *shown = path ? path : name ? name : dir->name;
+	bool yes = type ? pfu_ask(r->report, format, type, shown) :
+			  pfu_ask(r->report, format, shown);
+
+	free(path);
+	return yes ? YES : NO;
+}
+
+/* Asks whether to remove what is not a directory.  FAILED: errno says why it cannot be told. */
+static enum answer may_remove(struct removal *r, int dirfd, const struct pfu_dir *dir,
+			      const char *name)
+{
+	struct stat st;
+	int protected = 0;
+
+	if (!r->options->ask_always && !r->options->ask_protected)
+		return YES;
+	if (r->fs->fstatat(dirfd, name, &st, AT_SYMLINK_NOFOLLOW) != 0)
+		return FAILED;
+	/* A link has no permissions of its own, and the file that it leads to does not matter. */
+	if (!S_ISLNK(st.st_mode))
+		protected = write_protected(r, dirfd, name);
+	if (protected < 0)
+		return FAILED;
+	if (!protected && !r->options->ask_always)
+		return YES;
+	return ask(r, dir, name,
+		   protected ? "remove write-protected %s %q? " : "remove %s %q? ", type_name(&st));
+}
+
+/* ---- entries ---- */
+
+static bool begin(struct pfu_local *l, struct pfu_node *node)
+{
+	struct removal *r = removal_of(l);
+
+	l->at[0] = pfu_dirfds_get(l->dirfds, node->dir);
+	if (l->at[0])
+		return true;
+	keep(r, node, 0);
+	if (!r->first_pass)
+		complain(r, node->dir, NULL, errno, "cannot remove %q");
+	return false;
+}
+
+static void end(struct pfu_local *l, struct pfu_node *node)
+{
+	(void)node;
+	pfu_dirfds_put(l->dirfds, l->at[0]);
+}
+
+static void note_progress(struct pfu_node *node)
+{
+	struct rm_node *rn = (struct rm_node *)node;
+
+	if (!atomic_load_explicit(&rn->progress, memory_order_relaxed))
+		atomic_store_explicit(&rn->progress, true, memory_order_relaxed);
+}
+
+/* Whether the entry is to stay: the answer was no, or the first pass leaves it to the second. */
+static bool stays(struct removal *r, struct pfu_node *node, int dirfd, const struct pfu_entry *e)
+{
+	enum answer answer = YES;
+
+	if (r->asking) {
+		answer = may_remove(r, dirfd, node->dir, e->name);
+		if (answer == FAILED)
+			entry_failed(r, node, dirfd, e->name, errno);
+	} else if (r->first_pass && e->type != DT_LNK && write_protected(r, dirfd, e->name)) {
+		answer = NO;
+	}
+	if (answer == NO)
+		keep(r, node, 0);
+	return answer != YES;
+}
+
+static bool is_directory(struct removal *r, int dirfd, const struct pfu_entry *e)
+{
+	struct stat st;
+
+	if (e->type != DT_UNKNOWN)
+		return e->type == DT_DIR;
+	return r->fs->fstatat(dirfd, e->name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+	       S_ISDIR(st.st_mode);
+}
+
+static enum pfu_did entry(struct pfu_local *l, struct pfu_node *node, const struct pfu_entry *e)
+{
+	struct removal *r = removal_of(l);
+	int fd = l->at[0]->fd;
+
+	if (r->asking || r->first_pass) {
+		if (is_directory(r, fd, e))
+			return PFU_DESCEND;
+		if (stays(r, node, fd, e))
+			return PFU_DONE;
+	}
+	if (r->fs->unlinkat(fd, e->name, 0) == 0) {
+		note_progress(node);
+		say_removed(r, node->dir, e->name, "removed %q");
+	} else if (errno == EISDIR) {
+		return PFU_DESCEND;
+	} else {
+		entry_failed(r, node, fd, e->name, errno);
+	}
+	return PFU_DONE;
+}
+
+/* ---- directories ---- */
+
+static struct rm_node *new_node(struct removal *r, struct pfu_walk *walk, struct rm_node *parent,
+				const char *name, size_t operand)
+{
+	struct rm_node *rn = calloc(1, sizeof(*rn));
+	struct pfu_dir *dir = pfu_dir_new(parent ? parent->node.dir : NULL, name, 0);
+
+	if (!rn || !dir) {
+		keep(r, parent ? &parent->node : NULL, operand);
+		complain(r, parent ? parent->node.dir : NULL, name, ENOMEM, "cannot remove %q");
+		free(rn);
+		pfu_dir_unref(dir);
+		return NULL;
+	}
+	rn->operand = operand;
+	rn->dev = parent ? parent->dev : 0;
+	pfu_node_init(walk, &rn->node, parent ? &parent->node : NULL, dir);
+	return rn;
+}
+
+static struct pfu_node *descend(struct pfu_local *l, struct pfu_node *parent,
+				const struct pfu_entry *e)
+{
+	struct rm_node *up = (struct rm_node *)parent;
+	struct rm_node *rn = new_node(removal_of(l), l->walk, up, e->name, up->operand);
+
+	return rn ? &rn->node : NULL;
+}
+
+static bool is_top(const struct rm_node *rn)
+{
+	return !rn->node.dir->parent;
+}
+
+/* Calls unlinkat() on the node's own name. */
+static int unlink_node(struct pfu_local *l, struct rm_node *rn, int flags)
+{
+	struct removal *r = removal_of(l);
+	struct pfu_dir *dir = rn->node.dir;
+	struct pfu_dirfd *parent;
+	int rc, err;
+
+	if (is_top(rn))
+		return r->fs->unlinkat(AT_FDCWD, dir->name, flags);
+	parent = pfu_dirfds_get_parent(l->dirfds, dir);
+	if (!parent)
+		return -1;
+	/*
+	 * Some servers (SMB) keep a name for as long as anyone has the directory
+	 * open.  Should it have to be opened again, it must be the same one.
+	 */
+	if (!l->own_table) {
+		struct pfu_dirfd *d = pfu_dirfds_get(l->dirfds, dir);
+
+		if (d) {
+			(void)pfu_dirfds_identify(l->dirfds, d);
+			pfu_dirfds_put(l->dirfds, d);
+			pfu_dirfds_drop(l->dirfds, dir);
+		}
+	}
+	rc = r->fs->unlinkat(parent->fd, dir->name, flags);
+	err = rc == 0 ? 0 : reason(r, parent->fd, dir->name, errno);
+	pfu_dirfds_put(l->dirfds, parent);
+	errno = err;
+	return rc;
+}
+
+/* The node's directory is gone. */
+static void node_removed(struct removal *r, struct rm_node *rn, const char *format)
+{
+	rn->settled = true;
+	say_removed(r, rn->node.dir, NULL, format);
+	if (!is_top(rn))
+		note_progress((struct pfu_node *)rn->node.group.parent);
+}
+
+/* The node's directory stays, for a reason to be told (unless format is NULL or that is left to a second pass). */
+static void node_stays(struct removal *r, struct rm_node *rn, int err, const char *format)
+{
+	rn->settled = true;
+	keep_in_parent(r, rn);
+	if (format && !r->first_pass)
+		complain(r, rn->node.dir, NULL, err, format);
+}
+
+/* A directory that cannot be opened may still be empty, or no directory any more. */
+static void remove_unopened(struct pfu_local *l, struct rm_node *rn, int err)
+{
+	struct removal *r = removal_of(l);
+
+	if (err == ENOTDIR || err == ELOOP) {
+		if (!r->asking && !r->first_pass && unlink_node(l, rn, 0) == 0) {
+			node_removed(r, rn, "removed %q");
+			return;
+		}
+	} else if (err != ENOENT && !r->first_pass &&
+		   (!r->asking ||
+		    ask(r, rn->node.dir, NULL, "remove directory %q? ", NULL) == YES)) {
+		if (unlink_node(l, rn, AT_REMOVEDIR) == 0) {
+			node_removed(r, rn, "removed directory %q");
+			return;
+		}
+	} else if (err != ENOENT) {
+		node_stays(r, rn, 0, NULL);
+		return;
+	}
+	if (ignorable(r, err))
+		rn->settled = true;
+	else
+		node_stays(r, rn, err, "cannot remove %q");
+}
+
+static bool is_root(struct removal *r, const struct stat *st)
+{
+	return r->has_root && st->st_dev == r->root.st_dev && st->st_ino == r->root.st_ino;
+}
+
+/* Whether a directory may be entered where rm refuses some.  Reports it if not. */
+static bool is_allowed(struct pfu_local *l, struct rm_node *rn, int fd)
+{
+	struct removal *r = removal_of(l);
+	bool top = is_top(rn);
+	struct stat st, up;
+
+	if (!r->options->one_file_system && !(top && r->options->preserve_root))
+		return true;
+	if (r->fs->fstat(fd, &st) != 0) {
+		node_stays(r, rn, errno, "cannot remove %q");
+		return false;
+	}
+	pfu_dir_identify(rn->node.dir, &st);
+	if (top) {
+		rn->dev = st.st_dev;
+		if (r->options->preserve_root && is_root(r, &st)) {
+			bool plain = strcmp(rn->node.dir->name, "/") == 0;
+
+			node_stays(r, rn, 0,
+				   plain ? "it is dangerous to operate recursively on %q" :
+					   "it is dangerous to operate recursively on %q (same as '/')");
+			pfu_message(r->report, PFU_ERROR, 0,
+				    "use --no-preserve-root to override this failsafe");
+			return false;
+		}
+		if (r->options->preserve_root == PFU_PRESERVE_ROOT_ALL &&
+		    (r->fs->fstatat(fd, "..", &up, 0) != 0 || up.st_dev != st.st_dev)) {
+			node_stays(r, rn, 0, "skipping %q, since it's on a different device");
+			pfu_message(r->report, PFU_ERROR, 0,
+				    "and --preserve-root=all is in effect");
+			return false;
+		}
+	} else if (r->options->one_file_system && st.st_dev != rn->dev) {
+		node_stays(r, rn, 0, "skipping %q, since it's on a different device");
+		return false;
+	}
+	return true;
+}
+
+/* Whether an open directory has no entries: 1, 0, or -1 with errno. */
+static int is_empty(struct pfu_local *l, int fd)
+{
+	bool empty = true;
+	char buf[4096] __attribute__((aligned(8)));
+	ssize_t n;
+
+	while (empty && (n = l->fs->getdents(fd, buf, sizeof(buf))) > 0) {
+		struct pfu_dirent *e;
+		ssize_t at;
+
+		for (at = 0; at < n; at += e->d_reclen) {
+			e = (struct pfu_dirent *)(void *)(buf + at);
+			if (strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0)
+				empty = false;
+		}
+	}
+	if ((empty && n < 0) || l->fs->lseek(fd, 0, SEEK_SET) < 0)
+		return -1;
+	return empty;
+}
+
+/* The question before a directory is entered.  Settles the node if it is not to be. */
+static bool may_enter(struct pfu_local *l, struct rm_node *rn, int fd)
+{
+	struct removal *r = removal_of(l);
+	struct pfu_dir *dir = rn->node.dir;
+	int protected, empty;
+
+	/* The directory itself, not what its name may lead to by now. */
+	protected = write_protected(r, fd, ".");
+	if (protected < 0) {
+		node_stays(r, rn, errno, "cannot remove %q");
+		return false;
+	}
+	rn->protected = protected;
+	if (r->first_pass) {
+		if (protected)
+			node_stays(r, rn, 0, NULL);
+		return !protected;
+	}
+	if (!protected && !r->options->ask_always)
+		return true;
+	empty = is_empty(l, fd);
+	if (empty == 1) {
+		if (ask(r, dir, NULL,
+			protected ? "remove write-protected %s %q? " : "remove %s %q? ",
+			"directory") == NO)
+			node_stays(r, rn, 0, NULL);
+		else if (unlink_node(l, rn, AT_REMOVEDIR) == 0)
+			node_removed(r, rn, "removed directory %q");
+		else
+			node_stays(r, rn, errno, "cannot remove %q");
+		return false;
+	}
+	if (ask(r, dir, NULL,
+		protected ? "descend into write-protected directory %q? " :
+			    "descend into directory %q? ",
+		NULL) == NO) {
+		node_stays(r, rn, 0, NULL);
+		return false;
+	}
+	return true;
+}
+
+static bool enter(struct pfu_local *l, struct pfu_node *node)
+{
+	struct rm_node *rn = (struct rm_node *)node;
+	struct removal *r = removal_of(l);
+	struct pfu_dirfd *d = pfu_dirfds_get(l->dirfds, node->dir);
+	bool go;
+
+	if (!d) {
+		remove_unopened(l, rn, errno);
+		return false;
+	}
+	go = is_allowed(l, rn, d->fd) &&
+	     (!(r->asking || r->first_pass) || may_enter(l, rn, d->fd));
+	pfu_dirfds_put(l->dirfds, d);
+	return go;
+}
+
+static void share(struct pfu_local *l, struct pfu_node *node)
+{
+	struct pfu_dirfd *d = pfu_dirfds_get(l->dirfds, node->dir);
+
+	if (d) {
+		/* Unidentified it can still be reopened, only not verified; that is an error there. */
+		(void)pfu_dirfds_identify(l->dirfds, d);
+		pfu_dirfds_put(l->dirfds, d);
+	}
+}
+
+static void list_failed(struct pfu_local *l, struct pfu_node *node, int errnum)
+{
+	struct removal *r = removal_of(l);
+
+	keep(r, node, 0);
+	if (!r->first_pass)
+		complain(r, node->dir, NULL, errnum, "cannot remove %q");
+}
+
+/* Whether an empty directory may go; settles the node if not. */
+static bool may_leave(struct removal *r, struct rm_node *rn)
+{
+	if (!r->asking || !(r->options->ask_always || rn->protected))
+		return true;
+	if (ask(r, rn->node.dir, NULL,
+		rn->protected ? "remove write-protected %s %q? " : "remove %s %q? ",
+		"directory") == YES)
+		return true;
+	node_stays(r, rn, 0, NULL);
+	return false;
+}
+
+static bool leave(struct pfu_local *l, struct pfu_node *node)
+{
+	struct rm_node *rn = (struct rm_node *)node;
+	struct removal *r = removal_of(l);
+
+	if (rn->settled)
+		return true;
+	if (pfu_local_cancelled(l) || atomic_load(&node->kept)) {
+		keep_in_parent(r, rn);
+		return true;
+	}
+	if (rn->pass == 0 && !may_leave(r, rn))
+		return true;
+	if (unlink_node(l, rn, AT_REMOVEDIR) == 0) {
+		node_removed(r, rn, "removed directory %q");
+		return true;
+	}
+	/*
+	 * Names that the listing did not show: of a file system that skips some
+	 * when others are unlinked meanwhile, or new ones.  As long as each pass
+	 * gets somewhere, try again.
+	 */
+	if ((errno == ENOTEMPTY || errno == EEXIST) && !r->asking &&
+	    (atomic_exchange(&rn->progress, false) || node->guessed) && ++rn->pass < PASSES_MAX)
+		return false;
+	if (ignorable(r, errno))
+		rn->settled = true;
+	else
+		node_stays(r, rn, errno, "cannot remove %q");
+	return true;
+}
+
+static const struct pfu_walk_ops ops = {
+	.descend = descend,
+	.enter = enter,
+	.share = share,
+	.begin = begin,
+	.entry = entry,
+	.end = end,
+	.list_failed = list_failed,
+	.leave = leave,
+};
+
+/* ---- operands ---- */
+
+static void operand_failed(struct removal *r, size_t i, const char *name, int err)
+{
+	err = reason(r, AT_FDCWD, name, err);
+	if (ignorable(r, err))
+		return;
+	keep(r, NULL, i);
+	if (!r->first_pass)
+		complain(r, NULL, name, err, "cannot remove %q");
+}
+
+static bool is_dot_or_dot_dot(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	const char *last = slash ? slash + 1 : path;
+
+	return strcmp(last, ".") == 0 || strcmp(last, "..") == 0;
+}
+
+static size_t length_without_slashes(const char *name)
+{
+	size_t len = strlen(name);
+
+	while (len > 1 && name[len - 1] == '/')
+		len--;
+	return len;
+}
+
+/* -d without -r: the directory if it is empty. */
+static void remove_empty(struct pfu_local *l, size_t i, const char *name)
+{
+	struct removal *r = removal_of(l);
+	int fd = r->fs->openat(AT_FDCWD, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC, 0);
+	int empty = fd >= 0 ? is_empty(l, fd) : -1, protected = 0;
+
+	if (fd >= 0)
+		pfu_closer_add(&l->closer, fd);
+	if (empty == 0) {
+		operand_failed(r, i, name, ENOTEMPTY);
+		return;
+	}
+	if (is_dot_or_dot_dot(name)) {
+		keep(r, NULL, i);
+		complain(r, NULL, name, 0, "refusing to remove '.' or '..' directory: skipping %q");
+		return;
+	}
+	if (r->first_pass || r->asking) {
+		protected = write_protected(r, AT_FDCWD, name);
+		if (protected < 0) {
+			operand_failed(r, i, name, errno);
+			return;
+		}
+		if ((r->first_pass && protected) ||
+		    (r->asking && (protected || r->options->ask_always) &&
+		     ask(r, NULL, name,
+			 protected ? "remove write-protected %s %q? " : "remove %s %q? ",
+			 "directory") == NO)) {
+			keep(r, NULL, i);
+			return;
+		}
+	}
+	if (r->fs->unlinkat(AT_FDCWD, name, AT_REMOVEDIR) == 0)
+		say_removed(r, NULL, name, "removed directory %q");
+	else
+		operand_failed(r, i, name, errno);
+}
+
+static void remove_directory(struct pfu_local *l, size_t i, const char *name)
+{
+	struct removal *r = removal_of(l);
+	size_t len = length_without_slashes(name);
+	struct rm_node *rn;
+	struct stat st;
+	char *bare;
+
+	if (!r->options->recursive && !r->options->empty_dirs) {
+		operand_failed(r, i, name, EISDIR);
+		return;
+	}
+	bare = strndup(name, len);
+	if (!bare) {
+		operand_failed(r, i, name, ENOMEM);
+	} else if (name[len] == '/' &&
+		   r->fs->fstatat(AT_FDCWD, bare, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+		   S_ISLNK(st.st_mode)) {
+		/* The link cannot be removed by this name, and what it leads to is not to be emptied. */
+		keep(r, NULL, i);
+		if (!r->first_pass)
+			complain(r, NULL, name, ENOTDIR, "cannot remove %q");
+	} else if (!r->options->recursive) {
+		remove_empty(l, i, bare);
+	} else if (is_dot_or_dot_dot(bare)) {
+		keep(r, NULL, i);
+		if (!r->first_pass)
+			complain(r, NULL, bare, 0,
+				 "refusing to remove '.' or '..' directory: skipping %q");
+	} else {
+		rn = new_node(r, l->walk, NULL, bare, i);
+		if (rn)
+			pfu_walk_submit(l->walk, &rn->node);
+	}
+	free(bare);
+}
+
+static void remove_operand(struct pfu_local *l, size_t i)
+{
+	struct removal *r = removal_of(l);
+	const char *name = r->operands[i];
+	enum answer answer = YES;
+	struct stat st;
+
+	if (r->asking || r->first_pass) {
+		if (r->fs->fstatat(AT_FDCWD, name, &st, AT_SYMLINK_NOFOLLOW) != 0) {
+			operand_failed(r, i, name, errno);
+			return;
+		}
+		if (S_ISDIR(st.st_mode)) {
+			remove_directory(l, i, name);
+			return;
+		}
+		if (r->asking)
+			answer = may_remove(r, AT_FDCWD, NULL, name);
+		else if (!S_ISLNK(st.st_mode) && write_protected(r, AT_FDCWD, name))
+			answer = NO;
+	}
+	if (answer == FAILED)
+		operand_failed(r, i, name, errno);
+	else if (answer == NO)
+		keep(r, NULL, i);
+	else if (r->fs->unlinkat(AT_FDCWD, name, 0) == 0)
+		say_removed(r, NULL, name, "removed %q");
+	else if (errno == EISDIR)
+		remove_directory(l, i, name);
+	else
+		operand_failed(r, i, name, errno);
+}
+
+/*
+ * Whether the operand may be worked on while those since the last barrier still
+ * are: when all are different names in one directory.  Others could be one
+ * within the other.
+ */
+static bool is_apart(struct removal *r, const char *name)
+{
+	size_t len = length_without_slashes(name), prefix = len;
+	int added;
+
+	while (prefix > 0 && name[prefix - 1] != '/')
+		prefix--;
+	if (r->barrier || !r->prefix || prefix != r->prefix_len ||
+	    memcmp(name, r->prefix, prefix) != 0) {
+		bool first = r->barrier || !r->prefix;
+
+		pfu_names_clear(&r->names);
+		r->prefix = name;
+		r->prefix_len = prefix;
+		if (!first)
+			return false;
+	}
+	if (is_dot_or_dot_dot(name))
+		return r->barrier;
+	added = pfu_names_add(&r->names, name + prefix, len - prefix);
+	return added == 1 || r->barrier;
+}
+
+/* The task that hands out operands: takes one, puts itself back for the next, and works on it. */
+static void run_operands(struct pfu_worker *worker, struct pfu_task *task)
+{
+	struct pfu_local *l = pfu_local(worker);
+	struct removal *r = removal_of(l);
+	size_t i;
+
+	if (pfu_local_cancelled(l)) {
+		atomic_store(&r->failed, true);
+		return;
+	}
+	while (r->next < r->count && r->left && !r->first_pass && !r->left[r->next])
+		r->next++;
+	if (r->next == r->count)
+		return;
+	i = r->next;
+	if (r->count > 1 && r->options->recursive && !is_apart(r, r->operands[i]) && !r->barrier) {
+		r->barrier = true;
+		pfu_pool_submit_alone(worker->pool, task);
+		return;
+	}
+	r->barrier = false;
+	r->next++;
+	if (r->next < r->count) {
+		task->next = NULL;
+		pfu_pool_submit(worker->pool, task);
+	}
+	remove_operand(l, i);
+}
+
+/* What kind of file system the first operand is on; all the others are taken to be like it. */
+static unsigned int kind(struct removal *r)
+{
+	unsigned int flags = PFU_FS_NETWORK;
+	int fd = r->count ? r->fs->openat(AT_FDCWD, r->operands[0],
+					  O_PATH | O_NOFOLLOW | O_CLOEXEC, 0) :
+			    -1;
+
+	if (fd >= 0) {
+		flags = pfu_fstype_of(r->fs, fd);
+		r->fs->close(fd);
+	}
+	return flags;
+}
+
+static bool run(struct removal *r)
+{
+	const struct pfu_remove_options *o = r->options;
+	unsigned int flags = kind(r);
+	struct pfu_walk_options wo = {
+		.fs = r->fs,
+		.ops = &ops,
+		.workers = o->workers ? o->workers : pfu_fstype_workers(flags),
+		.chunk = o->chunk,
+		.network = flags & PFU_FS_NETWORK,
+		.list_ahead = true,
+		.short_is_end = !(flags & PFU_FS_NETWORK),
+		.cancel = o->cancel,
+		.ctx = r,
+	};
+	struct pfu_walk *walk;
+
+	if (r->asking)
+		wo.workers = 1;
+	walk = pfu_walk_new(&wo);
+	if (!walk) {
+		pfu_message(r->report, PFU_ERROR, ENOMEM, "cannot start");
+		return false;
+	}
+	r->task = (struct pfu_task){ .run = run_operands, .group = pfu_walk_root(walk), .work = 1 };
+	r->next = 0;
+	r->prefix = NULL;
+	r->barrier = false;
+	pfu_walk_run(walk, &r->task);
+	pfu_names_clear(&r->names);
+	pfu_walk_free(walk);
+	return true;
+}
+
+bool pfu_remove(const struct pfu_remove_options *options, const struct pfu_report *report,
+		char *const *operands, size_t count)
+{
+	struct removal r = {
+		.options = options,
+		.fs = options->fs ? options->fs : &pfu_fsys_posix,
+		.report = report,
+		.operands = operands,
+		.count = count,
+	};
+	bool protected_only = options->ask_protected && !options->ask_always && !options->force;
+
+	if (options->recursive && options->preserve_root)
+		r.has_root = r.fs->fstatat(AT_FDCWD, "/", &r.root, AT_SYMLINK_NOFOLLOW) == 0;
+	r.asking = options->ask_always;
+	if (protected_only) {
+		/* First what needs no question, then the rest in order. */
+		r.left = calloc(count ? count : 1, sizeof(*r.left));
+		r.first_pass = r.left != NULL;
+		if (r.first_pass && !run(&r)) {
+			free(r.left);
+			return false;
+		}
+		r.first_pass = false;
+		r.asking = true;
+	}
+	if (!run(&r))
+		atomic_store(&r.failed, true);
+	free(r.left);
+	return !atomic_load(&r.failed);
+}

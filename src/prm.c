@@ -1,0 +1,227 @@
+/*
+ * prm.c - prm is rm, in parallel: options to struct pfu_remove_options, and the
+ * exit status.  See src/pcp.c for a map of the whole program.
+ */
+#include "cli.h"
+
+#include <getopt.h>
+#include <pfu/remove.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum {
+	OPT_INTERACTIVE = CLI_LONG_OPTION,
+	OPT_ONE_FILE_SYSTEM,
+	OPT_NO_PRESERVE_ROOT,
+	OPT_PRESERVE_ROOT,
+	OPT_PRESUME_INPUT_TTY,
+	OPT_HELP,
+	OPT_VERSION,
+};
+
+/* -I asks once for more operands than this, or for any when recursive. */
+#define ASK_ONCE_ABOVE 3
+
+enum interactive { UNSET, NEVER, ONCE, ALWAYS };
+
+static const struct option long_options[] = {
+	{ "chunk", required_argument, NULL, 'c' },
+	{ "dir", no_argument, NULL, 'd' },
+	{ "force", no_argument, NULL, 'f' },
+	{ "help", no_argument, NULL, OPT_HELP },
+	{ "interactive", optional_argument, NULL, OPT_INTERACTIVE },
+	{ "jobs", required_argument, NULL, 'j' },
+	{ "no-preserve-root", no_argument, NULL, OPT_NO_PRESERVE_ROOT },
+	{ "one-file-system", no_argument, NULL, OPT_ONE_FILE_SYSTEM },
+	{ "preserve-root", optional_argument, NULL, OPT_PRESERVE_ROOT },
+	/* Of GNU's test suite: as if standard input were a terminal. */
+	{ "-presume-input-tty", no_argument, NULL, OPT_PRESUME_INPUT_TTY },
+	{ "recursive", no_argument, NULL, 'r' },
+	{ "verbose", no_argument, NULL, 'v' },
+	{ "version", no_argument, NULL, OPT_VERSION },
+	{ "yes", no_argument, NULL, 'y' },
+	{ NULL, 0, NULL, 0 },
+};
+
+struct settings {
+	struct pfu_remove_options options;
+	enum interactive interactive;
+	bool presume_tty;
+	bool yes;
+};
+
+static void help(void)
+{
+	printf("Usage: %s [OPTION]... [FILE]...\n", cli_program());
+	fputs("Remove (unlink) the FILE(s), with many workers.\n"
+	      "\n"
+	      "  -f, --force                  never ask; a FILE that does not exist is no error\n"
+	      "  -i                           ask before every removal\n"
+	      "  -I                           ask once before removing more than three FILEs, or\n"
+	      "                                 recursively\n"
+	      "      --interactive[=WHEN]     ask: never, once (-I), or always (-i, the default)\n"
+	      "      --one-file-system        when removing a tree, leave alone every directory\n"
+	      "                                 on another file system than its operand\n"
+	      "      --no-preserve-root       treat '/' like any other directory\n"
+	      "      --preserve-root[=all]    refuse to remove '/' (default); with 'all' also\n"
+	      "                                 every operand that is a mount point\n"
+	      "  -r, -R, --recursive          remove directories and what they contain\n"
+	      "  -d, --dir                    remove empty directories\n"
+	      "  -v, --verbose                say what is removed\n"
+	      "  -y, --yes                    take the question of -I as answered with yes\n",
+	      stdout);
+	cli_help_workers();
+	fputs("      --help                   show this help and exit\n"
+	      "      --version                show the version and exit\n"
+	      "\n"
+	      "Directories are only removed with -r or -d.  A FILE whose name begins with '-'\n"
+	      "is given as './-name' or after '--'.\n",
+	      stdout);
+}
+
+static void set_interactive(struct settings *s, const char *arg)
+{
+	static const char *const words[] = { "never", "no", "none", "once", "always", "yes", NULL };
+	static const int values[] = { NEVER, NEVER, NEVER, ONCE, ALWAYS, ALWAYS };
+
+	s->interactive = arg ? (enum interactive)values[cli_word("--interactive", arg, words, values)] :
+			       ALWAYS;
+	/* Unlike -f, "never" does not forgive what does not exist; nor do the others. */
+	s->options.force = s->options.force && s->interactive == NEVER;
+}
+
+static void set_preserve_root(struct settings *s, const char *arg)
+{
+	if (arg && strcmp(arg, "all") != 0) {
+		char *quoted = pfu_quote_name(arg);
+
+		cli_error(0, "unrecognized --preserve-root argument: %s", quoted ? quoted : arg);
+		exit(EXIT_FAILURE);
+	}
+	s->options.preserve_root = arg ? PFU_PRESERVE_ROOT_ALL : PFU_PRESERVE_ROOT;
+}
+
+static void set_no_preserve_root(struct settings *s, char **argv)
+{
+	/* Too dangerous to be abbreviated. */
+	if (strcmp(argv[optind - 1], "--no-preserve-root") != 0) {
+		cli_error(0, "you may not abbreviate the --no-preserve-root option");
+		exit(EXIT_FAILURE);
+	}
+	s->options.preserve_root = PFU_PRESERVE_ROOT_NO;
+}
+
+/* An unknown option that names an existing file may have been meant as a file. */
+static void hint_at_file(int argc, char **argv)
+{
+	int i;
+
+	for (i = 1; i < argc; i++) {
+		if (argv[i][0] == '-' && argv[i][1] && access(argv[i], F_OK) == 0) {
+			char *shown = pfu_quote_name(argv[i]);
+
+			fprintf(stderr, "Try '%s ./%s' to remove the file %s.\n", cli_program(),
+				argv[i], shown ? shown : argv[i]);
+			free(shown);
+			cli_try_help();
+		}
+	}
+}
+
+static void parse(struct settings *s, int argc, char **argv)
+{
+	int c;
+
+	while ((c = getopt_long(argc, argv, "c:dfiIj:rRvy", long_options, NULL)) != -1) {
+		switch (c) {
+		case 'c':
+			s->options.chunk = cli_number(optarg, "files per work item");
+			break;
+		case 'd':
+			s->options.empty_dirs = true;
+			break;
+		case 'f':
+			s->interactive = NEVER;
+			s->options.force = true;
+			break;
+		case 'i':
+			set_interactive(s, "always");
+			break;
+		case 'I':
+			set_interactive(s, "once");
+			break;
+		case 'j':
+			s->options.workers = cli_number(optarg, "jobs");
+			break;
+		case 'r':
+		case 'R':
+			s->options.recursive = true;
+			break;
+		case 'v':
+			s->options.verbose = true;
+			break;
+		case 'y':
+			s->yes = true;
+			break;
+		case OPT_INTERACTIVE:
+			set_interactive(s, optarg);
+			break;
+		case OPT_ONE_FILE_SYSTEM:
+			s->options.one_file_system = true;
+			break;
+		case OPT_NO_PRESERVE_ROOT:
+			set_no_preserve_root(s, argv);
+			break;
+		case OPT_PRESERVE_ROOT:
+			set_preserve_root(s, optarg);
+			break;
+		case OPT_PRESUME_INPUT_TTY:
+			s->presume_tty = true;
+			break;
+		case OPT_HELP:
+			help();
+			exit(EXIT_SUCCESS);
+		case OPT_VERSION:
+			cli_version("prm");
+			exit(EXIT_SUCCESS);
+		default:
+			hint_at_file(argc, argv);
+			cli_try_help();
+		}
+	}
+}
+
+/* The one question of -I. */
+static bool confirmed(const struct settings *s, size_t count)
+{
+	char question[128];
+
+	if (s->interactive != ONCE || s->yes || (!s->options.recursive && count <= ASK_ONCE_ABOVE))
+		return true;
+	snprintf(question, sizeof(question), "remove %zu %s%s? ", count,
+		 count == 1 ? "argument" : "arguments", s->options.recursive ? " recursively" : "");
+	return cli_ask(question);
+}
+
+int main(int argc, char **argv)
+{
+	struct settings s = { .options.preserve_root = PFU_PRESERVE_ROOT };
+	size_t count;
+
+	cli_start(argv[0]);
+	parse(&s, argc, argv);
+	count = (size_t)(argc - optind);
+	if (count == 0 && !s.options.force) {
+		cli_error(0, "missing operand");
+		cli_try_help();
+	}
+	s.options.ask_always = s.interactive == ALWAYS;
+	s.options.ask_protected = s.interactive != NEVER &&
+				  (s.presume_tty || isatty(STDIN_FILENO));
+	if (!confirmed(&s, count))
+		return EXIT_SUCCESS;
+	return pfu_remove(&s.options, &cli_report, argv + optind, count) ? EXIT_SUCCESS :
+									    EXIT_FAILURE;
+}
