@@ -20,11 +20,12 @@ PKG_CONFIG     ?= pkg-config
 CLANG_TIDY     ?= clang-tidy
 CLANG_FORMAT   ?= clang-format
 INSTALL        ?= install
-# How many command tests run side by side, and how long the differential test of each program goes on trying.
+# How many command tests run side by side, and for how many seconds each differential test goes on trying.
 TEST_JOBS      ?= $(shell nproc)
 DIFF_SECONDS   ?= 60
 # `make check-cmd T="tests/cmd/links.t"` runs a selection.
 T              ?= $(wildcard tests/cmd/*.t)
+D              ?= $(wildcard tests/diff/*.t)
 
 .DEFAULT_GOAL  := all
 .DELETE_ON_ERROR:
@@ -112,8 +113,8 @@ $(UNIT:%=$(O)/%): private OWN_LIBS = $(PROBED_CMOCKA_LIBS)
 all: programs library
 programs: $(PROGRAMS)
 library: $(LIBRARY)
-tests-build: need-cmocka $(UNIT) $(TOOLS) $(SHIM)
-bench-build: $(BENCH)
+tests-build: need-cmocka $(UNIT) $(TOOLS) $(SHIM) $(BENCH)
+bench-build: $(BENCH) $(TOOLS)
 
 .PHONY: need-cmocka
 need-cmocka:
@@ -220,6 +221,7 @@ $(SHIM): $(SHIM_SRC) $(O)/flags
 
 # Tests ask this to know which figures or tools make no sense under a sanitizer.
 export SANITIZE
+export DIFF_SECONDS
 # An error found by a sanitizer must not look like an exit status of cp or rm.
 export ASAN_OPTIONS  ?= exitcode=99:detect_stack_use_after_return=1:verify_asan_link_order=0
 export TSAN_OPTIONS  ?= exitcode=99:halt_on_error=0:second_deadlock_stack=1
@@ -240,15 +242,8 @@ check-unit: all tests-build
 check-cmd: all tests-build
 	$(if $(T),$(run) prove -j $(TEST_JOBS) --timer $(T),@echo 'make: there are no command tests')
 
-# As root half of the time as another user. (`make -j2` tests both programs at once.)
-DIFF        := $(if $(wildcard tests/diff/difftest),diff-cp diff-rm)
-AS_EACH      = $(if $(filter 0,$(shell id -u)),root user,self)
-.PHONY: $(DIFF)
-check-diff: $(DIFF)
-$(DIFF): diff-%: all
-	@for user in $(AS_EACH); do \
-		set -- $* --seconds $$(($(DIFF_SECONDS) / $(words $(AS_EACH)))) $$([ $$user != user ] || echo --user); \
-		echo "tests/diff/difftest $$*"; tests/diff/difftest "$$@" || exit 1; done
+check-diff: all tests-build
+	$(if $(D),$(run) prove -j $(TEST_JOBS) --timer $(D),@echo 'make: there are no differential tests')
 
 check-gnu: programs
 	tests/gnu/run
@@ -258,9 +253,9 @@ deps:
 	.ci/deps
 
 .PHONY: bench bench-network
-bench: all tests-build bench-build
+bench: all bench-build
 	bench/bench-local.sh
-bench-network: all tests-build bench-build
+bench-network: all bench-build
 	bench/bench-network.sh
 
 # --- Lint and format ------------------------------------------------------------------------------------------------
@@ -340,4 +335,4 @@ help:
 	@echo 'clean            remove bin/, lib/, build/'
 	@echo
 	@echo 'Variants: DEBUG=1, SANITIZE=address,undefined, SANITIZE=thread, WERROR=1; V=1 shows the commands'
-	@echo 'Selections: T="tests/cmd/NAME.t ..." for check-cmd, TEST_JOBS=N, DIFF_SECONDS=N'
+	@echo 'Selections: T="tests/cmd/NAME.t ..." for check-cmd, D= for check-diff, TEST_JOBS=N, DIFF_SECONDS=N'
