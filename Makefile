@@ -263,8 +263,8 @@ bench-network: all bench-build
 C_FILES     := $(LIB_SRC) $(MAIN_SRC) $(SHARED_SRC) $(UNIT_SRC) $(TOOL_SRC) $(SHIM_SRC) $(BENCH_SRC)
 C_HEADERS   := $(HEADERS) $(sort $(wildcard src/*.h src/lib/*.h tests/unit/*.h tests/tools/*.h bench/*.h))
 # Whatever git knows of that is a shell script, by its first line.
-SHELL_FILES  = $(shell git ls-files -co --exclude-standard | xargs grep -lE -m1 '^\#!.*\b(ba|da)?sh\b' 2>/dev/null) \
-	$(wildcard tests/lib.sh)
+SHELL_FILES  = $(shell git ls-files -co --exclude-standard | xargs awk \
+	'FNR == 1 && /^\#!.*[\/ ](ba|da)?sh|^\# shellcheck shell=/ { print FILENAME } { nextfile }')
 
 .PHONY: lint lint-c lint-sh format
 lint: lint-c lint-sh
