@@ -5,6 +5,7 @@
 #
 #	PCP, PRM	the programs under test; bin/pcp and bin/prm of this tree unless set.  PCP may be a
 #			GNU cp: then -j and -c are left out, and what cp is known not to do is marked TODO
+#	VARIANT='-j 2'	run_each tries only these -j and -c
 #	CI=true		what is missing is a failure, not a reason to skip
 #
 # A case is a shell function that runs in an empty directory of its own:
@@ -96,6 +97,15 @@ todo_end() {
 	todo=
 }
 
+# under_test prm: the test is about that program: PRM may be a GNU rm, and what is known of it is TODO.
+under_test() {
+	local name=${1^^}
+	gnu=$("${!name}" --version 2>/dev/null | sed -n '1s/.*(GNU coreutils) //p')
+	variants=('-j 1 -c 1' '-j 1' '-j 2 -c 1' '-j 2' '-j 20 -c 1' '-j 20') j1=(-j 1 -c 1) j20=(-j 20)
+	[ -z "${VARIANT:-}" ] || variants=("$VARIANT")
+[ -z "$gnu" ] || variants=('') j1=() j20=()
+}
+
 done_testing() {
 	echo "1..$tests"
 	[ "$failures" = 0 ]
@@ -172,6 +182,7 @@ cleanup() {
 # --- Running ---
 
 variants=('-j 1 -c 1' '-j 1' '-j 2 -c 1' '-j 2' '-j 20 -c 1' '-j 20')
+[ -z "${VARIANT:-}" ] || variants=("$VARIANT")
 [ -z "$gnu" ] || variants=('') j1=() j20=()
 case_number=0
 
