@@ -461,7 +461,7 @@ static void zoo_links(int at)
 	make_hard(b, "pair", a, "pair");
 	make_link(a, "../links-b/three", "up");
 	make_link(a, "dangling", "dangling");
-	make_link(a, "/", "root");
+	make_link(a, "/etc/passwd", "absolute");
 	make_link(a, ".", "self-dir");
 	make_link(a, "self", "self");
 	make_link(at, "links-a", "to-dir");
