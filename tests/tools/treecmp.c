@@ -43,6 +43,7 @@ enum {
 	DENTS_SIZE = 256 * 1024,
 	IO_SIZE = 1024 * 1024,
 	MAX_IGNORED = 16,
+	SHOWN_PATH = 600,		/* bytes of a path that a message shows */
 };
 
 /* What is not compared. */
@@ -93,9 +94,16 @@ static void path_pop(size_t before)
 		path[path_len] = '\0';
 }
 
+/* In quotes; of a path of a deep tree the last part is enough. */
 static void put_quoted(FILE *f, const char *s)
 {
+	size_t n = strlen(s);
+
 	putc('"', f);
+	if (n > SHOWN_PATH) {
+		fputs("[...]", f);
+		s += n - SHOWN_PATH;
+	}
 	for (const unsigned char *p = (const unsigned char *)s; *p; p++) {
 		if (*p == '"' || *p == '\\')
 			fprintf(f, "\\%c", *p);
