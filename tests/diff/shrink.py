@@ -67,7 +67,7 @@ class Shrinker:
     def simplify(self, case):
         """The environment, and the number of threads."""
         for key, value in (("jobs", "1"), ("chunk", None), ("umask", 0o22), ("env", {"LC_ALL": "C"}),
-                           ("argv0", None), ("stdin", "y\n" * 9), ("stdin", None)):
+                           ("argv0", None), ("path", ""), ("stdin", "y\n" * 9), ("stdin", None)):
             if case.get(key, value) != value:
                 smaller = copy.deepcopy(case)
                 smaller[key] = value
