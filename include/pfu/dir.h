@@ -17,7 +17,7 @@
 
 #include <pfu/closer.h>
 #include <pfu/fsys.h>
-#include <stdatomic.h>
+#include <pfu/atomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 

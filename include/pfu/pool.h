@@ -18,7 +18,7 @@
 #define PFU_POOL_H
 
 #include <pfu/queue.h>
-#include <stdatomic.h>
+#include <pfu/atomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 

@@ -10,7 +10,7 @@
 
 #include <pfu/fsys.h>
 #include <pfu/report.h>
-#include <stdatomic.h>
+#include <pfu/atomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 

@@ -22,7 +22,7 @@
 #include <pfu/dir.h>
 #include <pfu/fsys.h>
 #include <pfu/pool.h>
-#include <stdatomic.h>
+#include <pfu/atomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 

@@ -1,0 +1,19 @@
+/*
+ * pfu/atomic.h - the atomic types that the public headers use, in C and in C++.
+ *
+ * C++ has them under C's names only since C++23; gcc and clang lay them out in the same way in both.
+ */
+#ifndef PFU_ATOMIC_H
+#define PFU_ATOMIC_H
+
+#ifdef __cplusplus
+#include <atomic>
+#define _Atomic(type) std::atomic<type>
+using std::atomic_bool;
+using std::atomic_int;
+using std::atomic_uint;
+#else
+#include <stdatomic.h>
+#endif
+
+#endif
