@@ -94,8 +94,8 @@ void cli_version(const char *name)
 
 void cli_help_workers(void)
 {
-	fputs("  -c, --chunk=N                N files per work item (0, the default: automatic)\n"
-	      "  -j, --jobs=N                 N workers at most (0, the default: automatic)\n",
+	fputs("  -c, --chunk=N                N files per work item (0, default: automatic)\n"
+	      "  -j, --jobs=N                 N workers at most (0, default: automatic)\n",
 	      stdout);
 }
 
