@@ -31,10 +31,12 @@
 #include <getopt.h>
 #include <inttypes.h>
 #include <limits.h>
+#include <linux/fuse.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -45,6 +47,7 @@
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <sys/syscall.h>
+#include <sys/uio.h>
 #include <sys/xattr.h>
 #include <time.h>
 #include <unistd.h>
@@ -104,6 +107,7 @@ static struct {
 	bool acl;
 	bool noflush_readers;
 	bool no_permissions;
+	bool serial_dirops;
 	enum plus_mode plus;
 	double entry_timeout;
 	double attr_timeout;
@@ -1773,7 +1777,7 @@ static void do_init(void *userdata unused, struct fuse_conn_info *conn)
 	want(conn, FUSE_CAP_READDIRPLUS, conf.plus != PLUS_OFF);
 	want(conn, FUSE_CAP_READDIRPLUS_AUTO, conf.plus == PLUS_AUTO);
 	want(conn, FUSE_CAP_WRITEBACK_CACHE, false);
-	want(conn, FUSE_CAP_PARALLEL_DIROPS, true);
+	want(conn, FUSE_CAP_PARALLEL_DIROPS, !conf.serial_dirops);
 	want(conn, FUSE_CAP_ASYNC_READ, true);
 	want(conn, FUSE_CAP_ASYNC_DIO, true);
 	want(conn, FUSE_CAP_FLOCK_LOCKS, true);
@@ -1819,6 +1823,37 @@ static struct fuse_lowlevel_ops handlers = {
 	.releasedir = do_releasedir,
 	.fsyncdir = do_fsyncdir,
 	.statfs = do_statfs,
+};
+
+/*
+ * libfuse before 3.17 doesn't pass FUSE_CAP_PARALLEL_DIROPS on to the kernel, whatever conn->want
+ * says, and then the kernel makes one lookup at a time in a directory, which no network file system
+ * does. So the answer to INIT, the first of all, is completed on its way out.
+ */
+static ssize_t write_reply(int fd, struct iovec *iov, int count, void *userdata unused)
+{
+	static bool init_answered;	/* (The first reply is alone: nothing else is read before it.) */
+
+	if (!init_answered) {
+		init_answered = true;
+		if (count == 2 && iov[1].iov_len >= offsetof(struct fuse_init_out, max_background)) {
+			struct fuse_init_out *init = iov[1].iov_base;
+
+			if (!conf.serial_dirops)
+				init->flags |= FUSE_PARALLEL_DIROPS;
+		}
+	}
+	return writev(fd, iov, count);
+}
+
+static ssize_t read_request(int fd, void *buf, size_t len, void *userdata unused)
+{
+	return read(fd, buf, len);
+}
+
+static const struct fuse_custom_io device_io = {
+	.writev = write_reply,
+	.read = read_request,
 };
 
 static void serve(struct fuse_session *se)
@@ -1884,7 +1919,8 @@ static int run(void)
 {
 	static sigset_t report_signals;
 	char options[128];
-	char *argv[] = { (char *)"latencyfs", (char *)"-o", options, NULL };
+	char name[] = "latencyfs", o[] = "-o";
+	char *argv[] = { name, o, options, NULL };
 	struct fuse_args args = FUSE_ARGS_INIT(3, argv);
 	struct fuse_session *se;
 	pthread_t threads[REPLIERS], signal_thread;
@@ -1895,7 +1931,8 @@ static int run(void)
 	se = fuse_session_new(&args, &handlers, sizeof(handlers), NULL);
 	if (!se || fuse_set_signal_handlers(se) != 0)
 		return 1;
-	if (fuse_session_mount(se, conf.mountpoint) != 0)
+	if (fuse_session_mount(se, conf.mountpoint) != 0 ||
+	    fuse_session_custom_io(se, &device_io, fuse_session_fd(se)) != 0)
 		return 1;
 	if (fuse_daemonize(conf.foreground) != 0)
 		err(1, "daemonize");
@@ -1926,7 +1963,7 @@ static int run(void)
 
 enum {
 	OPT_META = 256, OPT_DATA, OPT_OP, OPT_JITTER, OPT_SEED, OPT_REPORT, OPT_PIDFILE, OPT_ENTRY,
-	OPT_ATTR, OPT_NEGATIVE, OPT_PLUS, OPT_XATTR, OPT_ACL, OPT_NOFLUSH, OPT_NOPERM, OPT_CLONE, OPT_SERVICE,
+	OPT_ATTR, OPT_NEGATIVE, OPT_PLUS, OPT_XATTR, OPT_ACL, OPT_NOFLUSH, OPT_NOPERM, OPT_SERIAL, OPT_CLONE, OPT_SERVICE,
 	OPT_FAULT, OPT_SHORT, OPT_SKIP, OPT_CLOSE, OPT_DTYPE, OPT_READDIR, OPT_HELP,
 };
 
@@ -1946,6 +1983,7 @@ static const struct option long_options[] = {
 	{ "acl", no_argument, NULL, OPT_ACL },
 	{ "noflush-readers", no_argument, NULL, OPT_NOFLUSH },
 	{ "no-permissions", no_argument, NULL, OPT_NOPERM },
+	{ "serial-dirops", no_argument, NULL, OPT_SERIAL },
 	{ "clone-fd", no_argument, NULL, OPT_CLONE },
 	{ "max-in-service", required_argument, NULL, OPT_SERVICE },
 	{ "fault", required_argument, NULL, OPT_FAULT },
@@ -1979,6 +2017,7 @@ static void usage(FILE *f)
 	      "  --noflush-readers       closing a file that was only read is no operation\n"
 	      "  --no-permissions        the kernel checks none, and so needs no fresh attributes of a\n"
 	      "                          directory after each change in it\n"
+	      "  --serial-dirops         the kernel makes one lookup or listing at a time in a directory\n"
 	      "  --max-in-service=N      at most N requests at once (default and most: 512)\n"
 	      "  --clone-fd              a /dev/fuse descriptor for each thread\n"
 	      "  -f, --foreground        stay in the foreground\n"
@@ -2152,6 +2191,7 @@ static void parse_options(int argc, char **argv)
 		case OPT_XATTR: conf.xattr = true; break;
 		case OPT_NOFLUSH: conf.noflush_readers = true; break;
 		case OPT_NOPERM: conf.no_permissions = true; break;
+		case OPT_SERIAL: conf.serial_dirops = true; break;
 		case OPT_CLONE: conf.clone_fd = true; break;
 		case OPT_SERVICE:
 			conf.max_service = (unsigned)parse_number("max-in-service", optarg, MAX_SERVICE);
