@@ -24,6 +24,8 @@ struct pfu_names {
 /* Adds the first len bytes at name.  1: new; 0: it was there; -1: errno is ENOMEM. */
 int pfu_names_add(struct pfu_names *set, const char *name, size_t len);
 
+bool pfu_names_has(const struct pfu_names *set, const char *name, size_t len);
+
 /* Empties the set and frees what it took. */
 void pfu_names_clear(struct pfu_names *set);
 

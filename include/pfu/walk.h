@@ -144,6 +144,12 @@ void pfu_node_init(struct pfu_walk *walk, struct pfu_node *node, struct pfu_node
 void pfu_walk_submit(struct pfu_walk *walk, struct pfu_node *node);
 
 /*
+ * To be called before a task that works in the node is submitted by its user: so
+ * that workers with descriptor tables of their own can open what it works in.
+ */
+void pfu_walk_share(struct pfu_local *l, struct pfu_node *node);
+
+/*
  * Puts an entry aside, to be worked on again when the returned task is handed to
  * pfu_pool_submit_held(); until then its node stays pending.  NULL with errno
  * ENOMEM.

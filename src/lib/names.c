@@ -64,6 +64,11 @@ int pfu_names_add(struct pfu_names *set, const char *name, size_t len)
 	return 1;
 }
 
+bool pfu_names_has(const struct pfu_names *set, const char *name, size_t len)
+{
+	return set->slots && *find(set, name, len);
+}
+
 void pfu_names_clear(struct pfu_names *set)
 {
 	size_t i;

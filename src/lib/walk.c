@@ -238,8 +238,7 @@ void pfu_walk_run(struct pfu_walk *walk, struct pfu_task *task)
 
 /* ---- nodes ---- */
 
-/* To be called before anything of the node is handed in. */
-static void share(struct pfu_local *l, struct pfu_node *node)
+void pfu_walk_share(struct pfu_local *l, struct pfu_node *node)
 {
 	/* Until it is shared only one worker is in the node; afterwards this is only read. */
 	if (node->shared)
@@ -268,7 +267,7 @@ static bool complete_node(struct pfu_worker *worker, struct pfu_group *group)
 			node->position = 0;
 		node->guessed = false;
 		node->sure = true;
-		share(l, node);
+		pfu_walk_share(l, node);
 		pfu_pool_submit(w->pool, &node->listing);
 		return false;
 	}
@@ -345,7 +344,7 @@ struct pfu_task *pfu_walk_park(struct pfu_local *l, struct pfu_node *node,
 		e->d_reclen = (unsigned short)size;
 		e->d_type = entry->type;
 		memcpy(e->d_name, entry->name, len);
-		share(l, node);
+		pfu_walk_share(l, node);
 		c = chunk_new(node, e, size, 1);
 		free(e);
 	}
@@ -373,7 +372,7 @@ static void split(struct pfu_local *l, struct chunk *c, unsigned int left)
 	rest->task.next = NULL;
 	c->size = at;
 	c->count -= give;
-	share(l, c->node);
+	pfu_walk_share(l, c->node);
 	pfu_pool_submit(l->walk->pool, &rest->task);
 }
 
@@ -385,7 +384,7 @@ static void descend(struct pfu_local *l, struct chunk *c, const struct pfu_entry
 
 	if (!child)
 		return;
-	share(l, c->node);
+	pfu_walk_share(l, c->node);
 	pfu_pool_adopt(w->pool, &child->group);
 	if (w->in_order && c->at < c->size) {
 		c->task.next = NULL;
@@ -477,7 +476,7 @@ static void submit_tasks(struct lister *li)
 {
 	if (!li->first)
 		return;
-	share(li->l, li->node);
+	pfu_walk_share(li->l, li->node);
 	pfu_pool_submit(li->l->walk->pool, li->first);
 	pfu_pool_charge(li->l->walk->pool, -li->charged);
 	li->first = NULL;
@@ -717,7 +716,7 @@ static void run_listing(struct pfu_worker *worker, struct pfu_task *task)
 	submit_tasks(&li);
 	pfu_dirfds_put(l->dirfds, d);
 	if (!ended) {
-		share(l, node);
+		pfu_walk_share(l, node);
 		pfu_pool_submit_later(l->walk->pool, &node->listing);
 	}
 	if (l->walk->in_order)

@@ -1,0 +1,408 @@
+/*
+ * attrs.c - mode, owner, times, access control lists and extended attributes of
+ * a copy.
+ *
+ * ACLs are copied as the extended attributes that the kernel shows them as:
+ * a file that has none besides its mode lists none, so that one flistxattr()
+ * answers for ACLs and all others together.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <pfu/attrs.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define ACL_ACCESS "system.posix_acl_access"
+#define ACL_DEFAULT "system.posix_acl_default"
+#define PERMISSIONS ((mode_t)07777)
+#define SPECIAL_BITS ((mode_t)(S_ISUID | S_ISGID | S_ISVTX))
+/* Long enough for most lists of attributes and most values. */
+#define SMALL 1024
+
+static bool wants(const struct pfu_attrs *a, unsigned int what)
+{
+	return a->options->preserve & what;
+}
+
+static bool requires(const struct pfu_attrs *a, unsigned int what)
+{
+	return a->options->require & what;
+}
+
+static void complain(const struct pfu_attrs *a, int err, const char *format)
+{
+	char *path = pfu_dir_path(a->target_dir, a->target_name);
+
+	pfu_message(a->report, PFU_ERROR, err, format, path ? path : a->target_name);
+	free(path);
+}
+
+/* Like complain(), about one attribute. */
+static void complain_of(const struct pfu_attrs *a, int err, const char *format, const char *name,
+			const struct pfu_dir *dir, const char *file)
+{
+	char *path = pfu_dir_path(dir, file);
+
+	pfu_message(a->report, PFU_ERROR, err, format, name, path ? path : file);
+	free(path);
+}
+
+mode_t pfu_attrs_omit(const struct pfu_copy_options *options, mode_t mode)
+{
+	if (options->preserve & PFU_ATTR_OWNERSHIP)
+		return mode & (S_IRWXG | S_IRWXO); /* until it has its owner */
+	return S_ISDIR(mode) ? mode & (S_IWGRP | S_IWOTH) : 0;
+}
+
+static int change_mode(const struct pfu_attrs *a, mode_t mode)
+{
+	if (a->out >= 0)
+		return a->fs->fchmod(a->out, mode);
+	return a->fs->fchmodat(a->target_dirfd, a->target_name, mode, AT_SYMLINK_NOFOLLOW);
+}
+
+static int change_owner(const struct pfu_attrs *a, uid_t uid, gid_t gid)
+{
+	if (a->out >= 0)
+		return a->fs->fchown(a->out, uid, gid);
+	return a->fs->fchownat(a->target_dirfd, a->target_name, uid, gid, AT_SYMLINK_NOFOLLOW);
+}
+
+static bool apply_times(const struct pfu_attrs *a)
+{
+	struct timespec times[2] = { a->source->st_atim, a->source->st_mtim };
+
+	if ((a->out >= 0 ? a->fs->futimens(a->out, times) :
+			   a->fs->utimensat(a->target_dirfd, a->target_name, times,
+					    AT_SYMLINK_NOFOLLOW)) == 0)
+		return true;
+	complain(a, errno, "preserving times for %q");
+	return !requires(a, PFU_ATTR_TIMESTAMPS);
+}
+
+/*
+ * Takes from an existing file what its old mode gives to people whom neither
+ * the old nor the new one is meant for, before it changes hands.
+ */
+static bool restrict_mode(const struct pfu_attrs *a)
+{
+	mode_t old = a->before->st_mode, new = a->source->st_mode;
+
+	if (!wants(a, PFU_ATTR_MODE) || !(old & PERMISSIONS & (~new | SPECIAL_BITS)))
+		return true;
+	if (change_mode(a, old & new & S_IRWXU) == 0)
+		return true;
+	if (a->privileged || (errno != EPERM && errno != EACCES))
+		complain(a, errno, "clearing permissions for %q");
+	return false;
+}
+
+/* false: a required attribute could not be set.  *mode loses what an unchanged owner must not get. */
+static bool apply_owner(const struct pfu_attrs *a, mode_t *mode)
+{
+	const struct stat *st = a->source;
+	int err;
+
+	if (a->before ? a->before->st_uid == st->st_uid && a->before->st_gid == st->st_gid :
+			a->owner_is_right)
+		return true;
+	if (a->before && !S_ISLNK(st->st_mode) && !restrict_mode(a)) {
+		*mode &= ~SPECIAL_BITS;
+		return !requires(a, PFU_ATTR_OWNERSHIP);
+	}
+	if (change_owner(a, st->st_uid, st->st_gid) == 0)
+		return true;
+	err = errno;
+	*mode &= ~SPECIAL_BITS;
+	if (err == EPERM || err == EINVAL) {
+		/* Perhaps at least the group. */
+		(void)change_owner(a, (uid_t)-1, st->st_gid);
+		if (!a->privileged)
+			return true;
+	}
+	complain(a, err, "failed to preserve ownership for %q");
+	return !requires(a, PFU_ATTR_OWNERSHIP);
+}
+
+/* ---- extended attributes ---- */
+
+/* One side of a copy of attributes: an open file, or a path that leads to the name itself. */
+struct side {
+	int fd;
+	char *path;
+};
+
+static bool side_init(struct side *s, int fd, int dirfd, const char *name)
+{
+	s->fd = fd;
+	s->path = NULL;
+	if (fd >= 0)
+		return true;
+	/* There is no call for a name relative to a descriptor. */
+	if (dirfd == AT_FDCWD)
+		s->path = strdup(name);
+	else if (asprintf(&s->path, "/proc/thread-self/fd/%d/%s", dirfd, name) < 0)
+		s->path = NULL;
+	return s->path != NULL;
+}
+
+static ssize_t list(const struct pfu_attrs *a, const struct side *s, char *buf, size_t size)
+{
+	return s->fd >= 0 ? a->fs->flistxattr(s->fd, buf, size) :
+			    a->fs->llistxattr(s->path, buf, size);
+}
+
+static ssize_t get(const struct pfu_attrs *a, const struct side *s, const char *name, char *buf,
+		   size_t size)
+{
+	return s->fd >= 0 ? a->fs->fgetxattr(s->fd, name, buf, size) :
+			    a->fs->lgetxattr(s->path, name, buf, size);
+}
+
+static int set(const struct pfu_attrs *a, const struct side *s, const char *name, const char *value,
+	       size_t size)
+{
+	return s->fd >= 0 ? a->fs->fsetxattr(s->fd, name, value, size, 0) :
+			    a->fs->lsetxattr(s->path, name, value, size, 0);
+}
+
+/* The list of names, or (name given) a value; malloc'ed; NULL with errno. */
+static char *fetch(const struct pfu_attrs *a, const struct side *s, const char *name, ssize_t *len)
+{
+	size_t size = SMALL;
+	char *buf = NULL, *larger;
+
+	for (;;) {
+		larger = realloc(buf, size);
+		if (!larger)
+			break;
+		buf = larger;
+		*len = name ? get(a, s, name, buf, size) : list(a, s, buf, size);
+		if (*len >= 0)
+			return buf;
+		if (errno != ERANGE || size > ((size_t)1 << 20))
+			break;
+		size *= 4;
+	}
+	free(buf);
+	return NULL;
+}
+
+static bool has_prefix(const char *name, const char *prefix)
+{
+	return strncmp(name, prefix, strlen(prefix)) == 0;
+}
+
+/* Attributes that say who may do what: they go with the mode. */
+static bool is_permission(const char *name)
+{
+	return strcmp(name, ACL_ACCESS) == 0 || strcmp(name, ACL_DEFAULT) == 0 ||
+	       strcmp(name, "system.nfs4_acl") == 0 || strcmp(name, "system.nfs4acl") == 0;
+}
+
+/* Attributes that belong to the file system or to this very file, not to what it holds. */
+static bool is_never_copied(const char *name)
+{
+	static const char *const prefixes[] = {
+		"trusted.SGI_", "xfsroot.", "security.evm", "afs.", "user.Beagle.",
+		"lustre.", "trusted.lov", "trusted.lma", "trusted.lmv", "trusted.link",
+		"trusted.fid", "trusted.som", "trusted.dmv", "trusted.overlay.", "ceph.",
+		"system.cifs_acl", "system.ntfs_acl", "system.smb3_acl", "btrfs.",
+	};
+	size_t i;
+
+	for (i = 0; i < sizeof(prefixes) / sizeof(prefixes[0]); i++) {
+		if (has_prefix(name, prefixes[i]))
+			return true;
+	}
+	return false;
+}
+
+static bool is_unsupported(int err)
+{
+	return err == EOPNOTSUPP || err == ENOSYS;
+}
+
+/* Whether a failure to copy an attribute (not of permissions) is to be told. */
+static bool is_told(const struct pfu_attrs *a, int err)
+{
+	if (requires(a, PFU_ATTR_XATTR))
+		return true;
+	return !a->options->quiet_attributes && !is_unsupported(err);
+}
+
+/* Copies one attribute.  0, or an errno: EOPNOTSUPP is for the caller to tell. */
+static int copy_xattr(const struct pfu_attrs *a, const struct side *from, const struct side *to,
+		      const char *name, bool told)
+{
+	ssize_t len;
+	char *value = fetch(a, from, name, &len);
+	int err = 0;
+
+	if (!value) {
+		err = errno;
+		if (told && is_told(a, err))
+			complain_of(a, err, "getting attribute %q of %q", name, a->source_dir,
+				    a->source_name);
+		return err == EOPNOTSUPP ? EIO : err;
+	}
+	if (set(a, to, name, value, (size_t)len) != 0) {
+		err = errno;
+		if (told && err != EOPNOTSUPP && is_told(a, err))
+			complain_of(a, err, "setting attribute %q for %q", name, a->target_dir,
+				    a->target_name);
+	}
+	free(value);
+	return err;
+}
+
+/* Copies the attributes of a list that say nothing of permissions. */
+static bool apply_xattrs(const struct pfu_attrs *a, const struct side *from, const struct side *to,
+			 const char *names, ssize_t len)
+{
+	const char *name;
+	bool failed = false, unsupported = false;
+
+	for (name = names; name < names + len; name += strlen(name) + 1) {
+		int err;
+
+		if (is_permission(name) || is_never_copied(name))
+			continue;
+		err = copy_xattr(a, from, to, name, true);
+		failed = failed || err != 0;
+		unsupported = unsupported || err == EOPNOTSUPP;
+	}
+	if (unsupported && is_told(a, EOPNOTSUPP))
+		complain(a, EOPNOTSUPP, "setting attributes for %q");
+	return !failed || !requires(a, PFU_ATTR_XATTR);
+}
+
+/* ---- mode ---- */
+
+/* Sets the mode and gives the target the source's ACL, or none. */
+static bool apply_mode(const struct pfu_attrs *a, const struct side *from, const struct side *to,
+		       const char *names, ssize_t len, mode_t mode)
+{
+	const char *name;
+	bool has_acl = false;
+	int err = 0;
+
+	if (change_mode(a, mode & PERMISSIONS) != 0)
+		err = errno;
+	for (name = names; err == 0 && name < names + len; name += strlen(name) + 1) {
+		if (!is_permission(name))
+			continue;
+		err = copy_xattr(a, from, to, name, false);
+		has_acl = has_acl || strcmp(name, ACL_ACCESS) == 0;
+	}
+	/* What it inherited when it was made, or had before, is not the source's. */
+	if (err == 0 && !has_acl && a->out >= 0 && (a->default_acl || a->before)) {
+		if (a->fs->fremovexattr(a->out, ACL_ACCESS) != 0 && errno != ENODATA &&
+		    !is_unsupported(errno))
+			err = errno;
+		else if (a->fs->fchmod(a->out, mode & PERMISSIONS) != 0)
+			err = errno; /* its mask was what the group bits said */
+	}
+	if (err == 0)
+		return true;
+	complain(a, err, "preserving permissions for %q");
+	return !requires(a, PFU_ATTR_MODE);
+}
+
+/* Where the mode is not preserved: what the target was made without, or with too much of. */
+static bool settle_mode(const struct pfu_attrs *a, mode_t mode)
+{
+	mode_t default_mode = S_ISDIR(mode) || S_ISSOCK(mode) ? 0777 : 0666;
+	mode_t omitted = a->omitted & ~a->options->umask;
+
+	if (a->before)
+		return true;
+	if (a->options->no_preserve_mode) {
+		if (change_mode(a, default_mode & ~a->options->umask) == 0)
+			return true;
+		complain(a, errno, "setting permissions for %q");
+		return false;
+	}
+	if (!a->restore && !omitted)
+		return true;
+	if (a->restore) {
+		mode = a->restore_mode | omitted;
+	} else if (S_ISREG(mode)) {
+		mode = mode & 0777 & ~a->options->umask;
+	} else {
+		/* What it inherited (a set-group-ID bit) is to stay. */
+		struct stat st;
+
+		if ((a->out >= 0 ? a->fs->fstat(a->out, &st) :
+				   a->fs->fstatat(a->target_dirfd, a->target_name, &st,
+						  AT_SYMLINK_NOFOLLOW)) != 0) {
+			complain(a, errno, "cannot stat %q");
+			return false;
+		}
+		mode = (st.st_mode | omitted) & PERMISSIONS;
+	}
+	if (change_mode(a, mode) == 0)
+		return true;
+	complain(a, errno, "preserving permissions for %q");
+	return !requires(a, PFU_ATTR_MODE);
+}
+
+/* A file of a user that is not writable does not take attributes: it is made so for the moment. */
+static bool make_writable(const struct pfu_attrs *a, ssize_t len)
+{
+	mode_t mode = a->before ? a->before->st_mode : a->source->st_mode;
+
+	return len > 0 && a->out >= 0 && !(mode & S_IWUSR) && geteuid() != 0 &&
+	       a->fs->fchmod(a->out, S_IRUSR | S_IWUSR) == 0;
+}
+
+bool pfu_attrs_apply(struct pfu_attrs *a)
+{
+	mode_t mode = a->source->st_mode;
+	bool is_link = S_ISLNK(mode), listed = false, ok = true;
+	struct side from = { .fd = -1 }, to = { .fd = -1 };
+	char *names = NULL;
+	ssize_t len = 0;
+
+	if (is_link && wants(a, PFU_ATTR_OWNERSHIP) && !apply_owner(a, &mode))
+		return false;
+	if (wants(a, PFU_ATTR_TIMESTAMPS) && !apply_times(a))
+		return false;
+	if (!is_link && wants(a, PFU_ATTR_OWNERSHIP) && !apply_owner(a, &mode))
+		return false;
+	if (wants(a, PFU_ATTR_XATTR | PFU_ATTR_MODE) &&
+	    !atomic_load_explicit(&a->pair->no_xattrs, memory_order_relaxed) &&
+	    side_init(&from, a->in, a->source_dirfd, a->source_name)) {
+		names = fetch(a, &from, NULL, &len);
+		listed = names && side_init(&to, a->out, a->target_dirfd, a->target_name);
+		if (!names && is_unsupported(errno))
+			atomic_store_explicit(&a->pair->no_xattrs, true, memory_order_relaxed);
+		else if (!names && wants(a, PFU_ATTR_XATTR) && is_told(a, errno) && !is_link)
+			complain_of(a, errno, "listing attributes of %q", a->source_name,
+				    a->source_dir, a->source_name);
+		if (!listed)
+			len = 0;
+	}
+	if (wants(a, PFU_ATTR_XATTR) && len > 0) {
+		bool made_writable = make_writable(a, len);
+
+		ok = apply_xattrs(a, &from, &to, names, len);
+		if (made_writable)
+			(void)a->fs->fchmod(a->out, (a->before ? a->before->st_mode : mode) &
+							    PERMISSIONS & ~a->omitted);
+	}
+	if (ok && !is_link)
+		ok = wants(a, PFU_ATTR_MODE) ? apply_mode(a, &from, &to, names, len, mode) :
+					       settle_mode(a, mode);
+	free(names);
+	free(from.path);
+	free(to.path);
+	return ok;
+}
+
+bool pfu_attrs_has_default_acl(const struct pfu_fsys *fs, int dirfd)
+{
+	return fs->fgetxattr(dirfd, ACL_DEFAULT, NULL, 0) > 0;
+}

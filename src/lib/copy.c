@@ -1,0 +1,1047 @@
+/*
+ * copy.c - a tree copy: operands, and directories before and after what they
+ * contain.
+ *
+ * A directory is made when its listing begins, with enough permissions to fill
+ * it, and gets its attributes when all below it is done.  Into a directory that
+ * was made in this run entries go without a look at what is there.
+ *
+ * Operands are worked on side by side as long as their targets are different
+ * names; one that could meet an earlier one waits until that is complete, so
+ * that the last one wins whatever the number of workers.
+ */
+#include "copying.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <pfu/fstype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* --parents: a directory on the way to a target, to be given its source's attributes at the end. */
+struct parent {
+	struct parent *next;
+	char *source, *target; /* the target's relative to the target directory */
+	struct stat st;
+	bool made;
+	bool restore;
+	mode_t restore_mode, omitted;
+};
+
+/* An operand that waits for another copy. */
+struct parked_operand {
+	struct pfu_task task;
+	size_t operand;
+};
+
+static bool is_top(const struct cp_node *cn)
+{
+	return cn->node.group.parent == pfu_walk_root(cn->node.walk);
+}
+
+/* The node as an item of the directory that it is in; its directories in use until release(). */
+static bool item_of_node(struct pfu_local *l, struct cp_node *cn, struct item *it)
+{
+	struct cp_node *up = is_top(cn) ? NULL : (struct cp_node *)cn->node.group.parent;
+	struct pfu_dir *sdir = cn->node.dir->parent, *ddir = cn->target->parent;
+
+	l->at[0] = sdir ? pfu_dirfds_get(l->dirfds, sdir) : NULL;
+	l->at[1] = ddir ? pfu_dirfds_get(l->dirfds, ddir) : NULL;
+	*it = (struct item){
+		.c = copying_of(l),
+		.l = l,
+		.node = up,
+		.operand = cn->operand,
+		.sdir = sdir,
+		.sfd = l->at[0] ? l->at[0]->fd : AT_FDCWD,
+		.sname = cn->node.dir->name,
+		.ddir = ddir,
+		.dfd = l->at[1] ? l->at[1]->fd : AT_FDCWD,
+		.dname = cn->target->name,
+		.type = DT_UNKNOWN,
+		.fresh = up && up->fresh,
+	};
+	return (l->at[0] || !sdir) && (l->at[1] || !ddir);
+}
+
+static void release(struct pfu_local *l)
+{
+	int i;
+
+	for (i = 0; i < 2; i++) {
+		if (l->at[i])
+			pfu_dirfds_put(l->dirfds, l->at[i]);
+		l->at[i] = NULL;
+	}
+}
+
+/* ---- directories that must not be copied again ---- */
+
+static void remember(struct copying *c, const struct stat *st, size_t operand, char *target)
+{
+	struct known_dir *k = target ? malloc(sizeof(*k)) : NULL;
+
+	if (!k) {
+		free(target);
+		return; /* then the target's own depth will end it */
+	}
+	*k = (struct known_dir){
+		.dev = st->st_dev, .ino = st->st_ino, .operand = operand, .target = target
+	};
+	pthread_mutex_lock(&c->lock);
+	k->next = c->known;
+	c->known = k;
+	pthread_mutex_unlock(&c->lock);
+}
+
+/* The path of the copy of a directory that this operand or an earlier one has brought up; or NULL. */
+static char *recall(struct copying *c, const struct stat *st, size_t operand)
+{
+	struct known_dir *k;
+	char *target = NULL;
+
+	pthread_mutex_lock(&c->lock);
+	for (k = c->known; k && !target; k = k->next) {
+		if (k->dev == st->st_dev && k->ino == st->st_ino && k->operand <= operand)
+			target = strdup(k->target);
+	}
+	pthread_mutex_unlock(&c->lock);
+	return target;
+}
+
+static bool is_same_path(struct copying *c, const char *path, const struct stat *st)
+{
+	struct stat there;
+
+	return c->fs->fstatat(AT_FDCWD, path, &there, 0) == 0 && there.st_dev == st->st_dev &&
+	       there.st_ino == st->st_ino;
+}
+
+/* The paths of an operand and its target, as they are shown; to be freed. */
+static char *operand_target(struct copying *c, size_t operand)
+{
+	return pfu_dir_path(c->directory, c->operands[operand].target);
+}
+
+/*
+ * Whether a directory may be copied as far as others are concerned.  Reports it
+ * if not; *ok then says whether it is an error.
+ */
+static bool is_new_directory(struct item *it, struct cp_node *cn, bool *ok)
+{
+	struct copying *c = it->c;
+	char *earlier = recall(c, &cn->st, cn->operand);
+	char *target = item_target(it), *top;
+	bool is_new = false;
+
+	*ok = false;
+	if (!earlier || !target) {
+		is_new = true;
+	} else if (is_same_path(c, earlier, &cn->st)) {
+		top = operand_target(c, cn->operand);
+		atomic_store(&c->failed, true);
+		pfu_message(c->report, PFU_ERROR, 0,
+			    "cannot copy a directory, %q, into itself, %q",
+			    c->operands[cn->operand].source, top ? top : target);
+		free(top);
+	} else if (strcmp(earlier, target) == 0 ||
+		   same_entry(c->fs, AT_FDCWD, earlier, AT_FDCWD, target)) {
+		pfu_message(c->report, PFU_WARNING, 0,
+			    "warning: source directory %q specified more than once",
+			    c->operands[cn->operand].source);
+		*ok = true;
+	} else if (c->follow_all || (is_top(cn) && c->follow_operands)) {
+		is_new = true;
+	} else {
+		top = operand_target(c, cn->operand);
+		atomic_store(&c->failed, true);
+		pfu_message(c->report, PFU_ERROR, 0,
+			    "will not create hard link %q to directory %q", top ? top : target,
+			    earlier);
+		free(top);
+	}
+	free(earlier);
+	free(target);
+	return is_new;
+}
+
+/* With links followed: whether the directory is one of those that it was reached through. */
+static bool is_cyclic(const struct cp_node *cn)
+{
+	const struct cp_node *up = cn;
+
+	while (!is_top(up)) {
+		up = (const struct cp_node *)up->node.group.parent;
+		if (up->st.st_dev == cn->st.st_dev && up->st.st_ino == cn->st.st_ino)
+			return true;
+	}
+	return false;
+}
+
+/* ---- before what a directory contains ---- */
+
+/* What is to be known of an existing target, or of a new one by looking at it. */
+static void note_target(struct copying *c, struct cp_node *cn, int fd, const struct stat *st)
+{
+	pfu_dir_identify(cn->target, st);
+	if (st->st_dev != cn->target_dev)
+		cn->close_tells = pfu_fstype_of(c->fs, fd) & PFU_FS_NETWORK;
+	cn->target_dev = st->st_dev;
+	cn->target_gid = st->st_gid;
+}
+
+/* Makes sure that a directory just made can be filled. */
+static bool make_usable(struct item *it, struct cp_node *cn, int fd)
+{
+	const struct pfu_copy_options *o = it->c->options;
+	mode_t asked = cn->st.st_mode & ~cn->omitted & ~o->umask;
+	bool top = is_top(cn);
+	struct stat st;
+
+	cn->default_acl = (o->preserve & PFU_ATTR_MODE) &&
+			  (it->node ? it->node->default_acl : true) &&
+			  pfu_attrs_has_default_acl(it->c->fs, fd);
+	if ((asked & S_IRWXU) == S_IRWXU && !top && !(o->preserve & PFU_ATTR_OWNERSHIP))
+		return true;
+	if (it->c->fs->fstat(fd, &st) != 0) {
+		fail_target(it, errno, "cannot stat %q");
+		return false;
+	}
+	note_target(it->c, cn, fd, &st);
+	if (top)
+		remember(it->c, &st, cn->operand, item_target(it));
+	if ((st.st_mode & S_IRWXU) == S_IRWXU)
+		return true;
+	cn->restore = true;
+	cn->restore_mode = st.st_mode & 07777;
+	if (it->c->fs->fchmodat(it->dfd, it->dname, (st.st_mode & 07777) | S_IRWXU,
+				AT_SYMLINK_NOFOLLOW) == 0)
+		return true;
+	fail_target(it, errno, "setting permissions for %q");
+	return false;
+}
+
+static bool make_directory(struct item *it, struct cp_node *cn)
+{
+	struct pfu_dirfd *d;
+	bool ok;
+
+	cn->omitted = pfu_attrs_omit(it->c->options, cn->st.st_mode);
+	if (it->c->fs->mkdirat(it->dfd, it->dname, cn->st.st_mode & 07777 & ~cn->omitted) != 0) {
+		fail_target(it, errno, "cannot create directory %q");
+		return false;
+	}
+	cn->fresh = true;
+	say_copied(it, NULL);
+	d = pfu_dirfds_get(it->l->dirfds, cn->target);
+	if (!d) {
+		fail_target(it, errno, "cannot access %q");
+		return false;
+	}
+	ok = make_usable(it, cn, d->fd);
+	pfu_dirfds_put(it->l->dirfds, d);
+	return ok;
+}
+
+static bool use_directory(struct item *it, struct cp_node *cn, const struct target *t)
+{
+	struct pfu_dirfd *d;
+
+	cn->before = t->st;
+	if (!t->lstat)
+		cn->target->flags |= PFU_DIR_FOLLOW;
+	d = pfu_dirfds_get(it->l->dirfds, cn->target);
+	if (!d) {
+		fail_target(it, errno, "cannot access %q");
+		return false;
+	}
+	note_target(it->c, cn, d->fd, &t->st);
+	cn->default_acl = (it->c->options->preserve & PFU_ATTR_MODE) &&
+			  pfu_attrs_has_default_acl(it->c->fs, d->fd);
+	pfu_dirfds_put(it->l->dirfds, d);
+	return true;
+}
+
+/* Brings the target directory about.  false: the directory is not to be entered. */
+static bool prepare_target(struct item *it, struct cp_node *cn)
+{
+	struct target t = { .is_new = true };
+	bool ok;
+
+	if (!it->fresh) {
+		if (check_target(it, &cn->st, &t) != PARKED)
+			return false;
+		ok = t.is_new || !S_ISDIR(t.st.st_mode) ? make_directory(it, cn) :
+							  use_directory(it, cn, &t);
+		free(t.backup);
+		return ok;
+	}
+	return make_directory(it, cn);
+}
+
+/*
+ * What the source is, opened if that can be; its error, if not, is for later.
+ * An operand has been looked at already.
+ */
+static bool look_at_source(struct item *it, struct cp_node *cn, int *open_errno)
+{
+	struct pfu_dirfd *d = pfu_dirfds_get(it->l->dirfds, cn->node.dir);
+	int rc;
+
+	*open_errno = d ? 0 : errno;
+	if (d) {
+		rc = it->c->fs->fstat(d->fd, &cn->st);
+		if (rc == 0)
+			pfu_dir_identify(cn->node.dir, &cn->st);
+		else
+			fail_source(it, errno, "cannot stat %q");
+		pfu_dirfds_put(it->l->dirfds, d);
+		return rc == 0;
+	}
+	if (stat_source(it, &cn->st) != 0) {
+		fail_source(it, errno, "cannot stat %q");
+		return false;
+	}
+	return true;
+}
+
+static bool enter_item(struct item *it, struct cp_node *cn)
+{
+	struct copying *c = it->c;
+	int open_errno;
+	bool ok;
+
+	if (!look_at_source(it, cn, &open_errno))
+		return false;
+	if (!S_ISDIR(cn->st.st_mode)) {
+		/* It was a directory a moment ago. */
+		(void)copy_entry(it);
+		return false;
+	}
+	if (!is_new_directory(it, cn, &ok))
+		return false;
+	if (is_top(cn))
+		remember(c, &cn->st, cn->operand, item_target(it));
+	if ((cn->node.dir->flags & PFU_DIR_FOLLOW) && is_cyclic(cn)) {
+		fail_source(it, 0, "cannot copy cyclic symbolic link %q");
+		return false;
+	}
+	if (!prepare_target(it, cn))
+		return false;
+	cn->dropped = false;
+	if (c->options->one_file_system && it->node && cn->st.st_dev != it->node->st.st_dev)
+		return false;
+	if (open_errno) {
+		fail_source(it, open_errno, "cannot access %q");
+		return false;
+	}
+	return true;
+}
+
+static bool enter(struct pfu_local *l, struct pfu_node *node)
+{
+	struct cp_node *cn = (struct cp_node *)node;
+	struct item it;
+	bool go;
+
+	if (!item_of_node(l, cn, &it)) {
+		if (!l->at[0] && it.sdir)
+			fail_source(&it, errno, "cannot stat %q");
+		else
+			fail_target(&it, errno, "cannot stat %q");
+		go = false;
+	} else {
+		go = enter_item(&it, cn);
+	}
+	release(l);
+	return go;
+}
+
+static struct cp_node *new_node(struct copying *c, struct cp_node *up, const char *source,
+				unsigned int source_flags, const char *target, size_t operand)
+{
+	struct cp_node *cn = calloc(1, sizeof(*cn));
+	struct pfu_dir *dir = pfu_dir_new(up ? up->node.dir : NULL, source, source_flags);
+	struct pfu_dir *to;
+
+	if (!up && target[0] == '\0')
+		to = pfu_dir_ref(c->directory); /* of "dir/..": its contents go to the directory itself */
+	else
+		to = pfu_dir_new(up ? up->target : c->directory, target, PFU_DIR_PATH);
+	if (!cn || !dir || !to) {
+		atomic_store(&c->failed, true);
+		pfu_message(c->report, PFU_ERROR, ENOMEM, "cannot stat %q", source);
+		free(cn);
+		pfu_dir_unref(dir);
+		pfu_dir_unref(to);
+		return NULL;
+	}
+	cn->operand = operand;
+	cn->target = to;
+	cn->dropped = true;
+	cn->target_dev = up ? up->target_dev : c->directory_st.st_dev;
+	cn->target_gid = (gid_t)-1;
+	cn->close_tells = up ? up->close_tells : c->close_tells;
+	pfu_node_init(c->walk, &cn->node, up ? &up->node : NULL, dir);
+	return cn;
+}
+
+static struct pfu_node *descend(struct pfu_local *l, struct pfu_node *parent,
+				const struct pfu_entry *entry)
+{
+	struct copying *c = copying_of(l);
+	struct cp_node *up = (struct cp_node *)parent;
+	/* What a listing calls a directory is opened as one; only else there is a link to follow. */
+	unsigned int flags = c->follow_all && entry->type != DT_DIR ? PFU_DIR_FOLLOW : 0;
+	struct cp_node *cn = new_node(c, up, entry->name, flags, entry->name, up->operand);
+
+	return cn ? &cn->node : NULL;
+}
+
+static void identify(struct pfu_local *l, struct pfu_dir *dir)
+{
+	struct pfu_dirfd *d = pfu_dirfds_get(l->dirfds, dir);
+
+	if (d) {
+		(void)pfu_dirfds_identify(l->dirfds, d);
+		pfu_dirfds_put(l->dirfds, d);
+	}
+}
+
+static void share(struct pfu_local *l, struct pfu_node *node)
+{
+	struct cp_node *cn = (struct cp_node *)node;
+
+	identify(l, cn->node.dir);
+	identify(l, cn->target);
+}
+
+/* ---- what a directory contains ---- */
+
+static bool begin(struct pfu_local *l, struct pfu_node *node)
+{
+	struct cp_node *cn = (struct cp_node *)node;
+	struct copying *c = copying_of(l);
+	struct pfu_dir *failed = node->dir;
+	char *path;
+	int err;
+
+	l->at[0] = pfu_dirfds_get(l->dirfds, node->dir);
+	l->at[1] = l->at[0] ? pfu_dirfds_get(l->dirfds, cn->target) : NULL;
+	if (l->at[1])
+		return true;
+	err = errno;
+	if (l->at[0])
+		failed = cn->target;
+	release(l);
+	path = pfu_dir_path(failed, NULL);
+	atomic_store(&c->failed, true);
+	pfu_message(c->report, PFU_ERROR, err, "cannot access %q", path ? path : failed->name);
+	free(path);
+	return false;
+}
+
+static void end(struct pfu_local *l, struct pfu_node *node)
+{
+	(void)node;
+	release(l);
+}
+
+static enum pfu_did entry(struct pfu_local *l, struct pfu_node *node, const struct pfu_entry *e)
+{
+	struct cp_node *cn = (struct cp_node *)node;
+	struct item it = {
+		.c = copying_of(l),
+		.l = l,
+		.node = cn,
+		.operand = cn->operand,
+		.sdir = node->dir,
+		.sfd = l->at[0]->fd,
+		.sname = e->name,
+		.ddir = cn->target,
+		.dfd = l->at[1]->fd,
+		.dname = e->name,
+		.type = e->type,
+		.ino = e->ino,
+		.fresh = cn->fresh,
+	};
+
+	return copy_entry(&it) == DIRECTORY ? PFU_DESCEND : PFU_DONE;
+}
+
+static void list_failed(struct pfu_local *l, struct pfu_node *node, int errnum)
+{
+	struct copying *c = copying_of(l);
+	char *path = pfu_dir_path(node->dir, NULL);
+
+	atomic_store(&c->failed, true);
+	pfu_message(c->report, PFU_ERROR, errnum, "error reading %q", path ? path : node->dir->name);
+	free(path);
+}
+
+/* ---- after what a directory contains ---- */
+
+/* Whether there is anything to set on a directory at all. */
+static bool wants_attributes(const struct copying *c, const struct cp_node *cn)
+{
+	const struct pfu_copy_options *o = c->options;
+
+	return (o->preserve & ~(unsigned int)PFU_ATTR_LINKS) ||
+	       (cn->fresh && (cn->restore || o->no_preserve_mode || (cn->omitted & ~o->umask)));
+}
+
+static void set_attributes(struct pfu_local *l, struct cp_node *cn)
+{
+	struct copying *c = copying_of(l);
+	struct pfu_dirfd *in = pfu_dirfds_get(l->dirfds, cn->node.dir);
+	struct pfu_dirfd *to = pfu_dirfds_get(l->dirfds, cn->target);
+	struct pfu_fspair *pair = pfu_fspairs_get(&c->pairs, cn->st.st_dev, cn->target_dev);
+	struct pfu_attrs a;
+	struct item it;
+
+	if (!item_of_node(l, cn, &it) || !to || !pair) {
+		fail_target(&it, errno, "cannot access %q");
+	} else {
+		a = item_attrs(&it, &cn->st, pair);
+		a.owner_is_right = a.owner_is_right && cn->target_gid == c->egid;
+		a.in = in ? in->fd : -1;
+		/* A target without read permission can still be reached by its name. */
+		a.out = c->fs->openat(to->fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
+		a.before = cn->fresh ? NULL : &cn->before;
+		a.default_acl = cn->default_acl || a.default_acl;
+		a.omitted = cn->omitted;
+		a.restore = cn->restore;
+		a.restore_mode = cn->restore_mode;
+		if (!pfu_attrs_apply(&a))
+			atomic_store(&c->failed, true);
+		if (a.out >= 0)
+			pfu_closer_add(&l->closer, a.out);
+	}
+	release(l);
+	if (in)
+		pfu_dirfds_put(l->dirfds, in);
+	if (to)
+		pfu_dirfds_put(l->dirfds, to);
+}
+
+static bool leave(struct pfu_local *l, struct pfu_node *node)
+{
+	struct cp_node *cn = (struct cp_node *)node;
+
+	if (!cn->dropped && !pfu_local_cancelled(l) && wants_attributes(copying_of(l), cn))
+		set_attributes(l, cn);
+	pfu_dirfds_drop(l->dirfds, cn->target);
+	pfu_dir_unref(cn->target);
+	return true;
+}
+
+static const struct pfu_walk_ops ops = {
+	.descend = descend,
+	.enter = enter,
+	.share = share,
+	.begin = begin,
+	.entry = entry,
+	.end = end,
+	.list_failed = list_failed,
+	.leave = leave,
+};
+
+/* ---- --parents ---- */
+
+static void complain_parent(struct copying *c, int err, const char *format, const char *target)
+{
+	char *path = pfu_dir_path(c->directory, target);
+
+	atomic_store(&c->failed, true);
+	pfu_message(c->report, PFU_ERROR, err, format, path ? path : target);
+	free(path);
+}
+
+static struct parent *find_parent(struct copying *c, const char *target)
+{
+	struct parent *p;
+
+	for (p = c->parents; p && strcmp(p->target, target) != 0; p = p->next)
+		;
+	return p;
+}
+
+/* Makes one directory on the way to an operand's target, or finds it there. */
+static bool make_parent(struct copying *c, int dirfd, const char *source, const char *target)
+{
+	struct parent *p;
+	struct stat st;
+
+	if (find_parent(c, target))
+		return true;
+	p = calloc(1, sizeof(*p));
+	if (p) {
+		p->source = strdup(source);
+		p->target = strdup(target);
+	}
+	if (!p || !p->source || !p->target) {
+		complain_parent(c, ENOMEM, "cannot make directory %q", target);
+		goto fail;
+	}
+	if (c->fs->fstatat(AT_FDCWD, source, &p->st, 0) != 0) {
+		atomic_store(&c->failed, true);
+		pfu_message(c->report, PFU_ERROR, errno, "failed to get attributes of %q", source);
+		goto fail;
+	}
+	if (c->fs->fstatat(dirfd, target, &st, 0) != 0) {
+		if (!S_ISDIR(p->st.st_mode)) {
+			complain_parent(c, ENOTDIR, "cannot make directory %q", target);
+			goto fail;
+		}
+		p->omitted = pfu_attrs_omit(c->options, p->st.st_mode);
+		if (c->fs->mkdirat(dirfd, target, p->st.st_mode & 07777 & ~p->omitted) != 0) {
+			complain_parent(c, errno, "cannot make directory %q", target);
+			goto fail;
+		}
+		p->made = true;
+		if (c->options->verbose) {
+			char *path = pfu_dir_path(c->directory, target);
+
+			if (path)
+				pfu_output(c->report, "%s -> %s", source, path);
+			free(path);
+		}
+		if (c->fs->fstatat(dirfd, target, &st, AT_SYMLINK_NOFOLLOW) != 0) {
+			complain_parent(c, errno, "failed to get attributes of %q", target);
+			goto fail;
+		}
+		if ((st.st_mode & S_IRWXU) != S_IRWXU) {
+			p->restore = true;
+			p->restore_mode = st.st_mode & 07777;
+			if (c->fs->fchmodat(dirfd, target, p->restore_mode | S_IRWXU,
+					    AT_SYMLINK_NOFOLLOW) != 0) {
+				complain_parent(c, errno, "setting permissions for %q", target);
+				goto fail;
+			}
+		}
+	} else if (!S_ISDIR(st.st_mode)) {
+		complain_parent(c, 0, "%q exists but is not a directory", target);
+		goto fail;
+	}
+	p->next = c->parents;
+	c->parents = p;
+	return true;
+fail:
+	if (p) {
+		free(p->source);
+		free(p->target);
+		free(p);
+	}
+	return false;
+}
+
+/* Makes the directories on the way to an operand's target. */
+static bool make_parents(struct copying *c, int dirfd, const struct pfu_copy_operand *op)
+{
+	char *target = strdup(op->target), *source = strdup(op->source), *slash = target;
+	size_t lead;
+	bool ok = target && source;
+
+	/* The target is the source without leading slashes. */
+	for (lead = 0; ok && source[lead] == '/'; lead++)
+		;
+	while (ok && (slash = strchr(slash, '/'))) {
+		size_t at = (size_t)(slash - target);
+
+		*slash = '\0';
+		if (lead + at < strlen(op->source)) {
+			char was = source[lead + at];
+
+			source[lead + at] = '\0';
+			ok = make_parent(c, dirfd, source, target);
+			source[lead + at] = was;
+		}
+		*slash++ = '/';
+		while (*slash == '/')
+			slash++;
+	}
+	free(target);
+	free(source);
+	return ok;
+}
+
+/* At the end: gives the directories on the way their attributes, the deepest first. */
+static void finish_parents(struct copying *c)
+{
+	int dirfd = -1;
+	struct parent *p;
+
+	if (c->parents)
+		dirfd = c->fs->openat(AT_FDCWD, c->directory->name,
+				      O_PATH | O_DIRECTORY | O_CLOEXEC, 0);
+	while ((p = c->parents)) {
+		struct pfu_fspair *pair = pfu_fspairs_get(&c->pairs, p->st.st_dev,
+							  c->directory_st.st_dev);
+		struct stat before;
+		struct pfu_attrs a = {
+			.fs = c->fs,
+			.report = c->report,
+			.options = c->options,
+			.pair = pair,
+			.privileged = c->privileged,
+			.source = &p->st,
+			.source_name = p->source,
+			.source_dirfd = AT_FDCWD,
+			.target_dir = c->directory,
+			.target_name = p->target,
+			.target_dirfd = dirfd,
+			.default_acl = p->made,
+			.omitted = p->omitted,
+			.restore = p->restore,
+			.restore_mode = p->restore_mode,
+		};
+
+		if (!p->made && c->fs->fstatat(dirfd, p->target, &before, 0) == 0)
+			a.before = &before;
+		a.in = c->fs->openat(AT_FDCWD, p->source, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
+		a.out = c->fs->openat(dirfd, p->target, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
+		if (pair && (p->made || a.before) && !pfu_attrs_apply(&a))
+			atomic_store(&c->failed, true);
+		if (a.in >= 0)
+			c->fs->close(a.in);
+		if (a.out >= 0)
+			c->fs->close(a.out);
+		c->parents = p->next;
+		free(p->source);
+		free(p->target);
+		free(p);
+	}
+	if (dirfd >= 0)
+		c->fs->close(dirfd);
+}
+
+/* ---- operands ---- */
+
+static size_t bare_length(const char *name)
+{
+	size_t len = strlen(name);
+
+	while (len > 1 && name[len - 1] == '/')
+		len--;
+	return len;
+}
+
+void note_created(struct item *it)
+{
+	struct copying *c = it->c;
+
+	if (c->count == 1)
+		return;
+	pthread_mutex_lock(&c->lock);
+	/* Without memory a later operand may overwrite this one's target. */
+	(void)pfu_names_add(&c->created, it->dname, bare_length(it->dname));
+	pthread_mutex_unlock(&c->lock);
+}
+
+bool was_created(struct item *it)
+{
+	struct copying *c = it->c;
+	bool was;
+
+	if (c->count == 1)
+		return false;
+	pthread_mutex_lock(&c->lock);
+	was = pfu_names_has(&c->created, it->dname, bare_length(it->dname));
+	pthread_mutex_unlock(&c->lock);
+	return was;
+}
+
+static void run_parked_operand(struct pfu_worker *worker, struct pfu_task *task);
+
+struct pfu_task *park(struct item *it)
+{
+	struct pfu_entry e = { it->sname, it->ino, it->type };
+	struct parked_operand *p;
+
+	if (it->node)
+		return pfu_walk_park(it->l, &it->node->node, &e);
+	p = calloc(1, sizeof(*p));
+	if (!p)
+		return NULL;
+	p->task = (struct pfu_task){
+		.run = run_parked_operand,
+		.group = pfu_walk_root(it->c->walk),
+		.bytes = sizeof(*p),
+		.work = 1,
+	};
+	p->operand = it->operand;
+	pfu_pool_hold(pfu_walk_pool(it->c->walk), p->task.group);
+	return &p->task;
+}
+
+/* Whether a file was named before in the same words: it is copied once only. */
+static bool is_named_again(struct copying *c, const char *source, const struct stat *st)
+{
+	char key[64];
+	char *whole;
+	int added = 1, len;
+
+	if (c->count == 1 || c->options->backup)
+		return false;
+	snprintf(key, sizeof(key), "%llx:%llx:", (unsigned long long)st->st_dev,
+		 (unsigned long long)st->st_ino);
+	len = asprintf(&whole, "%s%s", key, source);
+	if (len < 0)
+		return false;
+	pthread_mutex_lock(&c->lock);
+	added = pfu_names_add(&c->sources, whole, (size_t)len);
+	pthread_mutex_unlock(&c->lock);
+	free(whole);
+	return added == 0;
+}
+
+static void start_directory(struct item *it)
+{
+	struct copying *c = it->c;
+	unsigned int flags = follows(it) ? PFU_DIR_FOLLOW : 0;
+	struct cp_node *cn = new_node(c, NULL, it->sname, flags, it->dname, it->operand);
+
+	if (cn)
+		pfu_walk_submit(c->walk, &cn->node);
+}
+
+/* An operand that is a repetition: only told, once it is known to be a file. */
+static bool is_repeated(struct item *it)
+{
+	struct stat st;
+
+	if (it->c->count == 1 || it->c->options->backup || stat_source(it, &st) != 0 ||
+	    S_ISDIR(st.st_mode) || !is_named_again(it->c, it->sname, &st))
+		return false;
+	pfu_message(it->c->report, PFU_WARNING, 0,
+		    "warning: source file %q specified more than once", it->sname);
+	return true;
+}
+
+static void copy_operand(struct pfu_local *l, size_t i, bool again)
+{
+	struct copying *c = copying_of(l);
+	const struct pfu_copy_operand *op = &c->operands[i];
+	struct pfu_dirfd *d = c->directory ? pfu_dirfds_get(l->dirfds, c->directory) : NULL;
+	struct item it = {
+		.c = c,
+		.l = l,
+		.operand = i,
+		.sfd = AT_FDCWD,
+		.sname = op->source,
+		.ddir = c->directory,
+		.dfd = d ? d->fd : AT_FDCWD,
+		.dname = op->target,
+		.type = DT_UNKNOWN,
+	};
+
+	if (c->directory && !d) {
+		fail_target(&it, errno, "cannot access %q");
+		return;
+	}
+	if ((!c->options->parents || make_parents(c, it.dfd, op)) && (again || !is_repeated(&it)) &&
+	    copy_entry(&it) == DIRECTORY)
+		start_directory(&it);
+	if (d)
+		pfu_dirfds_put(l->dirfds, d);
+}
+
+static void run_parked_operand(struct pfu_worker *worker, struct pfu_task *task)
+{
+	struct parked_operand *p = (struct parked_operand *)task;
+
+	if (!pfu_local_cancelled(pfu_local(worker)))
+		copy_operand(pfu_local(worker), p->operand, true);
+	free(p);
+}
+
+/* Whether the operand's target is another than those since the last barrier. */
+static bool is_apart(struct copying *c, const char *target)
+{
+	return !c->in_turn && pfu_names_add(&c->targets, target, bare_length(target)) == 1;
+}
+
+/* The task that hands out operands: takes one, puts itself back for the next, and works on it. */
+static void run_operands(struct pfu_worker *worker, struct pfu_task *task)
+{
+	struct pfu_local *l = pfu_local(worker);
+	struct copying *c = copying_of(l);
+	size_t i = c->next;
+
+	if (pfu_local_cancelled(l)) {
+		atomic_store(&c->failed, true);
+		return;
+	}
+	if (i > 0 && !c->barrier && !is_apart(c, c->operands[i].target)) {
+		c->barrier = true;
+		pfu_pool_submit_alone(worker->pool, task);
+		return;
+	}
+	if (i == 0 || c->barrier) {
+		pfu_names_clear(&c->targets);
+		if (c->count > 1)
+			(void)is_apart(c, c->operands[i].target);
+	}
+	c->barrier = false;
+	c->next++;
+	if (c->next < c->count) {
+		task->next = NULL;
+		pfu_pool_submit(worker->pool, task);
+	}
+	copy_operand(l, i, false);
+}
+
+/* ---- a run ---- */
+
+static unsigned int kind_of(struct copying *c, const char *path)
+{
+	int fd = c->fs->openat(AT_FDCWD, path, O_PATH | O_CLOEXEC, 0);
+	unsigned int flags = PFU_FS_NETWORK;
+
+	if (fd >= 0) {
+		flags = pfu_fstype_of(c->fs, fd);
+		c->fs->close(fd);
+	}
+	return flags;
+}
+
+/* What kind of file system a target that need not exist is on. */
+static unsigned int kind_of_target(struct copying *c, const char *target)
+{
+	const char *slash = strrchr(target, '/');
+	char *dir = slash ? strndup(target, (size_t)(slash - target) + 1) : strdup(".");
+	unsigned int flags = dir ? kind_of(c, dir) : PFU_FS_NETWORK;
+
+	free(dir);
+	return flags;
+}
+
+/* Whether the target directory is, or is in, one of the operands. */
+static bool is_target_within(struct copying *c)
+{
+	struct stat here = c->directory_st, up, st;
+	int fd, next;
+	bool within = false;
+	size_t i;
+
+	fd = c->fs->openat(AT_FDCWD, c->directory->name, O_PATH | O_DIRECTORY | O_CLOEXEC, 0);
+	while (fd >= 0 && !within) {
+		for (i = 0; i < c->count && !within; i++) {
+			within = c->fs->fstatat(AT_FDCWD, c->operands[i].source, &st, 0) == 0 &&
+				 S_ISDIR(st.st_mode) && st.st_dev == here.st_dev &&
+				 st.st_ino == here.st_ino;
+		}
+		next = c->fs->openat(fd, "..", O_PATH | O_DIRECTORY | O_CLOEXEC, 0);
+		c->fs->close(fd);
+		fd = next;
+		if (fd >= 0 && (c->fs->fstat(fd, &up) != 0 ||
+				(up.st_dev == here.st_dev && up.st_ino == here.st_ino))) {
+			c->fs->close(fd);
+			fd = -1;
+		}
+		here = up;
+	}
+	return within;
+}
+
+static bool prepare(struct copying *c, const char *directory)
+{
+	const struct pfu_copy_options *o = c->options;
+
+	c->euid = geteuid();
+	c->egid = getegid();
+	c->privileged = c->euid == 0;
+	c->follow_all = o->dereference == PFU_DEREF_ALWAYS ||
+			(o->dereference == PFU_DEREF_DEFAULT && (!o->recursive || o->hard_link));
+	c->follow_operands = c->follow_all || o->dereference == PFU_DEREF_OPERANDS;
+	if (o->dereference == PFU_DEREF_DEFAULT && o->recursive && o->hard_link)
+		c->follow_all = c->follow_operands = false;
+	if (directory) {
+		c->directory = pfu_dir_new(NULL, directory, PFU_DIR_FOLLOW | PFU_DIR_PATH);
+		if (!c->directory || c->fs->fstatat(AT_FDCWD, directory, &c->directory_st, 0) != 0) {
+			pfu_message(c->report, PFU_ERROR, errno, "cannot access %q", directory);
+			return false;
+		}
+		pfu_dir_identify(c->directory, &c->directory_st);
+	}
+	if (o->preserve & PFU_ATTR_LINKS) {
+		c->links = pfu_links_new(!c->follow_operands);
+		if (!c->links) {
+			pfu_message(c->report, PFU_ERROR, ENOMEM, "cannot start");
+			return false;
+		}
+	}
+	/* Copying into itself must meet the same obstacles whatever the number of workers. */
+	c->in_turn = o->parents || (o->recursive && c->count > 1 && is_target_within(c));
+	return true;
+}
+
+static bool run(struct copying *c)
+{
+	const struct pfu_copy_options *o = c->options;
+	unsigned int target_flags = c->directory ? kind_of(c, c->directory->name) :
+						   kind_of_target(c, c->operands[0].target);
+	struct pfu_walk_options wo = {
+		.fs = c->fs,
+		.ops = &ops,
+		.chunk = o->chunk,
+		.sort = true,
+		.iobuf_size = PFU_COPY_BUFFER,
+		.cancel = o->cancel,
+		.ctx = c,
+	};
+
+	c->source_flags = kind_of(c, c->operands[0].source);
+	c->close_tells = target_flags & PFU_FS_NETWORK;
+	wo.network = (c->source_flags | target_flags) & PFU_FS_NETWORK;
+	wo.workers = o->workers ? o->workers : pfu_fstype_workers(wo.network ? PFU_FS_NETWORK : 0);
+	if (o->interactive == PFU_INTERACTIVE_ASK)
+		wo.workers = 1; /* questions come one at a time and in order */
+	c->walk = pfu_walk_new(&wo);
+	if (!c->walk) {
+		pfu_message(c->report, PFU_ERROR, ENOMEM, "cannot start");
+		return false;
+	}
+	c->task = (struct pfu_task){
+		.run = run_operands, .group = pfu_walk_root(c->walk), .work = 1
+	};
+	pfu_walk_run(c->walk, &c->task);
+	pfu_walk_free(c->walk);
+	finish_parents(c);
+	return true;
+}
+
+bool pfu_copy(const struct pfu_copy_options *options, const struct pfu_report *report,
+	      const char *directory, const struct pfu_copy_operand *operands, size_t count)
+{
+	struct copying c = {
+		.options = options,
+		.fs = options->fs ? options->fs : &pfu_fsys_posix,
+		.report = report,
+		.operands = operands,
+		.count = count,
+	};
+	struct known_dir *k;
+	bool ok;
+
+	if (count == 0)
+		return true;
+	pthread_mutex_init(&c.lock, NULL);
+	ok = prepare(&c, directory) && run(&c);
+	pfu_names_clear(&c.targets);
+	pfu_names_clear(&c.created);
+	pfu_names_clear(&c.sources);
+	pfu_links_free(c.links);
+	pfu_fspairs_free(&c.pairs);
+	pfu_dir_unref(c.directory);
+	while ((k = c.known)) {
+		c.known = k->next;
+		free(k->target);
+		free(k);
+	}
+	pthread_mutex_destroy(&c.lock);
+	return ok && !atomic_load(&c.failed);
+}

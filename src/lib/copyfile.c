@@ -1,0 +1,613 @@
+/*
+ * copyfile.c - one regular file: opening, data, attributes, closing.
+ *
+ * The common case, a small file into a directory that we made, is openat, fstat,
+ * openat, copy_file_range, and two closes that may be shared with other files.
+ *
+ * A large file is worked on by several workers, range by range.  Its last range
+ * is copied when all the others have landed, so that the file never has its full
+ * size, under its name, while any of it is missing.
+ */
+#include "copying.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <pfu/fstype.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* Bytes that one worker copies of a file at a time; where a call is a round trip, fewer. */
+#define RANGE_LOCAL ((off_t)32 << 20)
+#define RANGE_NETWORK ((off_t)4 << 20)
+/* What is held back until the end. */
+#define TAIL ((off_t)1 << 20)
+
+/* A file being copied: open on both sides. */
+struct file {
+	int in, out;
+	struct stat st;		  /* the source */
+	bool made;		  /* the target is new, made by us */
+	struct stat before;	  /* the target, if it is not */
+	mode_t omitted;
+	struct pfu_fspair *pair;
+	bool first;		  /* links wait for it */
+};
+
+/* ---- opening ---- */
+
+static int open_source(struct item *it, const struct stat *known)
+{
+	int flags = O_RDONLY | O_CLOEXEC | (follows(it) ? 0 : O_NOFOLLOW), fd;
+
+	if (known && !S_ISREG(known->st_mode))
+		return it->c->fs->openat(it->sfd, it->sname, flags, 0);
+	/* Should it be a fifo by now, opening must not wait for a writer. */
+	fd = it->c->fs->openat(it->sfd, it->sname, flags | O_NONBLOCK, 0);
+	if (fd < 0 && errno == EWOULDBLOCK) /* a lease is to be given up first */
+		fd = it->c->fs->openat(it->sfd, it->sname, flags, 0);
+	return fd;
+}
+
+/* Opens the source and looks at it.  PARKED stands for "go on". */
+static enum outcome prepare_source(struct item *it, const struct stat *known, struct file *f)
+{
+	f->in = open_source(it, known);
+	if (f->in < 0) {
+		/* Not what the listing said, or gone: for the careful way to tell. */
+		if (!known && (errno == ENOENT || errno == ELOOP || errno == ENXIO ||
+			       errno == ENODEV))
+			return CHANGED;
+		if (!known)
+			say_copied(it, NULL);
+		fail_source(it, errno, "cannot open %q for reading");
+		return FAILED;
+	}
+	if (it->c->fs->fstat(f->in, &f->st) != 0) {
+		fail_source(it, errno, "cannot fstat %q");
+		return FAILED;
+	}
+	if (!known)
+		return S_ISREG(f->st.st_mode) ? PARKED : CHANGED;
+	if (f->st.st_dev != known->st_dev || f->st.st_ino != known->st_ino) {
+		fail_source(it, 0, "skipping file %q, as it was replaced while being copied");
+		return FAILED;
+	}
+	return PARKED;
+}
+
+static void close_source(struct item *it, struct file *f)
+{
+	if (f->in >= 0)
+		pfu_closer_add(&it->l->closer, f->in);
+	f->in = -1;
+}
+
+static int open_new(struct item *it, struct file *f)
+{
+	mode_t mode = f->st.st_mode & 0777 & ~f->omitted;
+	int flags = O_WRONLY | O_CREAT | O_CLOEXEC, fd;
+	char link[2];
+
+	fd = it->c->fs->openat(it->dfd, it->dname, flags | O_EXCL, mode);
+	if (fd >= 0 || errno != EEXIST)
+		return fd;
+	/* A link that leads nowhere: what it would create could be anywhere. */
+	if (it->c->fs->readlinkat(it->dfd, it->dname, link, sizeof(link)) < 0) {
+		errno = EEXIST;
+		return -1;
+	}
+	if (it->c->options->follow_dangling)
+		return it->c->fs->openat(it->dfd, it->dname, flags, mode);
+	fail_target(it, 0, "not writing through dangling symlink %q");
+	errno = 0;
+	return -1;
+}
+
+static bool open_target(struct item *it, struct file *f, const struct target *t)
+{
+	const struct pfu_copy_options *o = it->c->options;
+	const struct pfu_fsys *fs = it->c->fs;
+
+	f->made = !t || t->is_new;
+	f->out = -1;
+	errno = ENOENT;
+	if (!f->made)
+		f->out = fs->openat(it->dfd, it->dname,
+				    O_WRONLY | O_CLOEXEC | (o->attributes_only ? 0 : O_TRUNC), 0);
+	if (f->out < 0 && !f->made && errno != ENOENT && o->force) {
+		if (fs->unlinkat(it->dfd, it->dname, 0) == 0) {
+			if (o->verbose) {
+				char *target = item_target(it);
+
+				pfu_output(it->c->report, "removed %q",
+					   target ? target : it->dname);
+				free(target);
+			}
+		} else if (errno != ENOENT) {
+			fail_target(it, errno, "cannot remove %q");
+			return false;
+		}
+		errno = ENOENT;
+	}
+	if (f->out < 0 && errno == ENOENT) {
+		f->made = true;
+		f->omitted = pfu_attrs_omit(o, f->st.st_mode);
+		f->out = open_new(it, f);
+	}
+	if (f->out >= 0)
+		return true;
+	if (errno) {
+		size_t len = strlen(it->dname);
+		int err = errno == EISDIR && len && it->dname[len - 1] == '/' ? ENOTDIR : errno;
+
+		fail_target(it, err, "cannot create regular file %q");
+	}
+	return false;
+}
+
+/* ---- data ---- */
+
+static bool is_pseudo(const struct copying *c)
+{
+	return !(c->source_flags & (PFU_FS_NETWORK | PFU_FS_HONEST_SIZE));
+}
+
+static struct pfu_data data_of(struct item *it, struct file *f)
+{
+	const struct pfu_copy_options *o = it->c->options;
+	bool plain = f->made || S_ISREG(f->before.st_mode);
+
+	return (struct pfu_data){
+		.fs = it->c->fs,
+		.in = f->in,
+		.out = f->out,
+		.size = f->st.st_size,
+		.allocated = f->st.st_blocks * 512,
+		.honest_size = (it->c->source_flags & PFU_FS_HONEST_SIZE) && S_ISREG(f->st.st_mode),
+		.read_to_end = is_pseudo(it->c) || !S_ISREG(f->st.st_mode),
+		.sparse = plain ? o->sparse : PFU_SPARSE_NEVER,
+		.reflink = plain || o->reflink == PFU_REFLINK_ALWAYS ? o->reflink :
+								       PFU_REFLINK_NEVER,
+		.pair = f->pair,
+		.buf_size = PFU_COPY_BUFFER,
+		.cancel = o->cancel,
+		.moved = &it->l->moved,
+	};
+}
+
+static bool data_failed(struct item *it, enum pfu_data_failure failure, int err)
+{
+	switch (failure) {
+	case PFU_DATA_OK:
+		return false;
+	case PFU_DATA_CANCELLED:
+		atomic_store(&it->c->failed, true);
+		break;
+	case PFU_DATA_CLONE: {
+		fail_both(it, err, "failed to clone %q from %q");
+		break;
+	}
+	case PFU_DATA_READ:
+		fail_source(it, err, "error reading %q");
+		break;
+	case PFU_DATA_WRITE:
+		fail_target(it, err, "error writing %q");
+		break;
+	case PFU_DATA_COPY: {
+		char *source = item_source(it), *target = item_target(it);
+
+		atomic_store(&it->c->failed, true);
+		pfu_message(it->c->report, PFU_ERROR, err, "error copying %q to %q",
+			    source ? source : it->sname, target ? target : it->dname);
+		free(source);
+		free(target);
+		break;
+	}
+	case PFU_DATA_SEEK:
+		fail_source(it, err, "cannot lseek %q");
+		break;
+	case PFU_DATA_EXTEND:
+		fail_target(it, err, "failed to extend %q");
+		break;
+	}
+	return true;
+}
+
+/* ---- the end of a file ---- */
+
+static bool close_target(struct item *it, struct file *f)
+{
+	bool tells = it->node ? it->node->close_tells : it->c->close_tells;
+	int fd = f->out;
+
+	f->out = -1;
+	if (!tells) {
+		pfu_closer_add(&it->l->closer, fd);
+		return true;
+	}
+	if (it->c->fs->close(fd) == 0)
+		return true;
+	fail_target(it, errno, "failed to close %q");
+	return false;
+}
+
+static bool apply_attributes(struct item *it, struct file *f)
+{
+	const struct pfu_copy_options *o = it->c->options;
+	struct pfu_attrs a;
+
+	if (!(o->preserve & ~(unsigned int)PFU_ATTR_LINKS) && !o->no_preserve_mode && !f->omitted)
+		return true;
+	a = item_attrs(it, &f->st, f->pair);
+	a.in = f->in;
+	a.out = f->out;
+	a.before = f->made ? NULL : &f->before;
+	a.omitted = f->omitted;
+	if (pfu_attrs_apply(&a))
+		return true;
+	atomic_store(&it->c->failed, true);
+	return false;
+}
+
+/* Ends a file whose data is there, or could not be copied. */
+static bool finish(struct item *it, struct file *f, bool data_ok)
+{
+	bool ok = data_ok && apply_attributes(it, f);
+
+	close_source(it, f);
+	if (!close_target(it, f))
+		ok = data_ok = false;
+	/* Half a file must not be taken for a whole one. */
+	if (!data_ok && f->made)
+		(void)it->c->fs->unlinkat(it->dfd, it->dname, 0);
+	if (f->first)
+		links_done(it, &f->st, ok);
+	return ok;
+}
+
+/* ---- several workers on one file ---- */
+
+struct split;
+
+struct helper {
+	struct pfu_task task;
+	struct split *split;
+};
+
+struct split {
+	struct item it;		/* as the first worker had it, with names of its own */
+	char *sname, *dname;
+	struct file f;
+	bool own_tables;	/* each worker opens the file for itself */
+	off_t range, tail;	/* bytes of a range; where the last one begins */
+	_Atomic off_t next;	/* where the next range begins */
+
+	pthread_mutex_t lock;	/* guards the rest */
+	unsigned int refs;	/* the first worker and tasks that have not ended */
+	unsigned int active;	/* workers that have the file open */
+	bool done;		/* the last of them has gone */
+	enum pfu_data_failure failure;
+	int err;
+	struct helper helpers[];
+};
+
+static void unref(struct split *s)
+{
+	bool last;
+
+	pthread_mutex_lock(&s->lock);
+	last = --s->refs == 0;
+	pthread_mutex_unlock(&s->lock);
+	if (!last)
+		return;
+	pthread_mutex_destroy(&s->lock);
+	pfu_dir_unref(s->it.sdir);
+	pfu_dir_unref(s->it.ddir);
+	free(s->sname);
+	free(s->dname);
+	free(s);
+}
+
+static bool has_failed(struct split *s)
+{
+	bool failed;
+
+	pthread_mutex_lock(&s->lock);
+	failed = s->failure != PFU_DATA_OK;
+	pthread_mutex_unlock(&s->lock);
+	return failed;
+}
+
+static void note_failure(struct split *s, enum pfu_data_failure failure, int err)
+{
+	pthread_mutex_lock(&s->lock);
+	if (s->failure == PFU_DATA_OK) {
+		s->failure = failure;
+		s->err = err;
+	}
+	pthread_mutex_unlock(&s->lock);
+}
+
+/* Copies ranges until none is left. */
+static void copy_ranges(struct split *s, struct item *it, struct file *f)
+{
+	struct pfu_data d = data_of(it, f);
+	enum pfu_data_failure failure;
+	off_t from, to;
+
+	d.buf = pfu_local_iobuf(it->l);
+	if (!d.buf) {
+		note_failure(s, PFU_DATA_READ, ENOMEM);
+		return;
+	}
+	while (!has_failed(s)) {
+		from = atomic_fetch_add(&s->next, s->range);
+		if (from >= s->tail)
+			break;
+		to = from + s->range < s->tail ? from + s->range : s->tail;
+		failure = pfu_copydata_range(&d, from, to);
+		if (failure != PFU_DATA_OK)
+			note_failure(s, failure, errno);
+	}
+}
+
+/* The last worker copies the last range and does what follows. */
+static bool finish_split(struct split *s, struct item *it, struct file *f)
+{
+	enum pfu_data_failure failure = s->failure;
+	int err = s->err;
+
+	if (failure == PFU_DATA_OK) {
+		struct pfu_data d = data_of(it, f);
+
+		d.buf = pfu_local_iobuf(it->l);
+		failure = pfu_copydata_range(&d, s->tail, f->st.st_size);
+		if (failure == PFU_DATA_OK)
+			failure = pfu_copydata_extend(&d);
+		err = errno;
+	}
+	return finish(it, f, !data_failed(it, failure, err));
+}
+
+/* Says that a worker has done its part of the file; true: it was the last. */
+static bool leave_split(struct split *s)
+{
+	bool last;
+
+	pthread_mutex_lock(&s->lock);
+	last = --s->active == 0;
+	s->done = s->done || last;
+	pthread_mutex_unlock(&s->lock);
+	return last;
+}
+
+static bool join_split(struct split *s)
+{
+	bool joined;
+
+	pthread_mutex_lock(&s->lock);
+	joined = !s->done;
+	if (joined)
+		s->active++;
+	pthread_mutex_unlock(&s->lock);
+	return joined;
+}
+
+/* Opens the file once more, in this worker's own table. */
+static bool open_again(struct item *it, struct file *f)
+{
+	struct stat in, out;
+
+	f->in = it->c->fs->openat(it->sfd, it->sname, O_RDONLY | O_CLOEXEC | O_NOFOLLOW, 0);
+	f->out = it->c->fs->openat(it->dfd, it->dname, O_WRONLY | O_CLOEXEC | O_NOFOLLOW, 0);
+	if (f->in >= 0 && f->out >= 0 && it->c->fs->fstat(f->in, &in) == 0 &&
+	    it->c->fs->fstat(f->out, &out) == 0 && in.st_dev == f->st.st_dev &&
+	    in.st_ino == f->st.st_ino && out.st_dev == f->before.st_dev &&
+	    out.st_ino == f->before.st_ino)
+		return true;
+	if (f->in >= 0)
+		it->c->fs->close(f->in);
+	if (f->out >= 0)
+		it->c->fs->close(f->out);
+	return false;
+}
+
+/* A further worker's part. */
+static void help(struct split *s, struct pfu_local *l)
+{
+	struct pfu_dirfd *sd = NULL, *dd = NULL;
+	struct item it = s->it;
+	struct file f = s->f;
+
+	it.l = l;
+	if (it.sdir)
+		sd = pfu_dirfds_get(l->dirfds, it.sdir);
+	if (it.ddir)
+		dd = pfu_dirfds_get(l->dirfds, it.ddir);
+	it.sfd = sd ? sd->fd : AT_FDCWD;
+	it.dfd = dd ? dd->fd : AT_FDCWD;
+	/* A worker that cannot take part leaves it to those who do. */
+	if ((sd || !it.sdir) && (dd || !it.ddir) && (!s->own_tables || open_again(&it, &f))) {
+		if (join_split(s)) {
+			copy_ranges(s, &it, &f);
+			if (leave_split(s)) {
+				(void)finish_split(s, &it, &f);
+			} else if (s->own_tables) {
+				pfu_closer_add(&l->closer, f.in);
+				(void)close_target(&it, &f);
+			}
+		} else if (s->own_tables) {
+			pfu_closer_add(&l->closer, f.in);
+			pfu_closer_add(&l->closer, f.out);
+		}
+	}
+	if (sd)
+		pfu_dirfds_put(l->dirfds, sd);
+	if (dd)
+		pfu_dirfds_put(l->dirfds, dd);
+}
+
+static void run_helper(struct pfu_worker *worker, struct pfu_task *task)
+{
+	struct split *s = ((struct helper *)task)->split;
+
+	help(s, pfu_local(worker));
+	unref(s);
+}
+
+static struct split *split_new(struct item *it, struct file *f, unsigned int helpers)
+{
+	struct split *s = calloc(1, sizeof(*s) + helpers * sizeof(struct helper));
+
+	if (!s)
+		return NULL;
+	s->sname = strdup(it->sname);
+	s->dname = strdup(it->dname);
+	if (!s->sname || !s->dname) {
+		free(s->sname);
+		free(s->dname);
+		free(s);
+		return NULL;
+	}
+	s->it = *it;
+	s->it.sname = s->sname;
+	s->it.dname = s->dname;
+	if (it->sdir)
+		pfu_dir_ref(it->sdir);
+	if (it->ddir)
+		pfu_dir_ref(it->ddir);
+	s->f = *f;
+	s->own_tables = it->l->own_table;
+	s->range = it->c->source_flags & PFU_FS_NETWORK || it->c->close_tells ? RANGE_NETWORK :
+									       RANGE_LOCAL;
+	s->tail = f->st.st_size - TAIL;
+	s->refs = 1 + helpers;
+	s->active = 1;
+	pthread_mutex_init(&s->lock, NULL);
+	return s;
+}
+
+/* How many further workers a file of this size can use just now. */
+static unsigned int helpers_for(struct item *it, const struct file *f)
+{
+	bool network = (it->c->source_flags & PFU_FS_NETWORK) || it->c->close_tells;
+	off_t ranges = f->st.st_size / (network ? RANGE_NETWORK : RANGE_LOCAL);
+	unsigned int hungry;
+
+	if (ranges < 2 || !S_ISREG(f->st.st_mode) || follows(it) || is_pseudo(it->c) ||
+	    it->c->options->sparse != PFU_SPARSE_AUTO ||
+	    (!f->made && !S_ISREG(f->before.st_mode)))
+		return 0;
+	hungry = pfu_pool_hungry(pfu_walk_pool(it->c->walk));
+	return (off_t)hungry < ranges - 1 ? hungry : (unsigned int)(ranges - 1);
+}
+
+/* Copies with the help of others.  The file is finished by whoever is last. */
+static bool copy_split(struct item *it, struct file *f, unsigned int n)
+{
+	struct pfu_group *group = it->node ? &it->node->node.group : pfu_walk_root(it->c->walk);
+	struct split *s;
+	struct stat out;
+	unsigned int i;
+	bool ok = true;
+
+	/* So that the others can tell whether they have opened the same. */
+	if (it->c->fs->fstat(f->out, &out) != 0)
+		return finish(it, f, !data_failed(it, PFU_DATA_WRITE, errno));
+	if (f->made)
+		f->before = out;
+	s = split_new(it, f, n);
+	if (!s)
+		return finish(it, f, !data_failed(it, PFU_DATA_READ, ENOMEM));
+	if (it->node)
+		pfu_walk_share(it->l, &it->node->node);
+	for (i = 0; i < n; i++) {
+		s->helpers[i] = (struct helper){
+			.task = { .run = run_helper, .group = group, .bytes = sizeof(*s), .work = 64 },
+			.split = s,
+		};
+		s->helpers[i].task.next = i + 1 < n ? &s->helpers[i + 1].task : NULL;
+	}
+	pfu_pool_submit(pfu_walk_pool(it->c->walk), &s->helpers[0].task);
+	copy_ranges(s, it, f);
+	if (leave_split(s)) {
+		ok = finish_split(s, it, f);
+	} else if (s->own_tables) {
+		close_source(it, f);
+		ok = close_target(it, f);
+		if (!ok)
+			note_failure(s, PFU_DATA_WRITE, EIO);
+	}
+	unref(s);
+	return ok;
+}
+
+/* Copies data that is there to be copied, and finishes the file. */
+static bool copy_and_finish(struct item *it, struct file *f)
+{
+	struct pfu_data d = data_of(it, f);
+	unsigned int helpers;
+	enum pfu_data_failure failure;
+	bool done;
+
+	helpers = helpers_for(it, f);
+	if (helpers) {
+		failure = pfu_copydata_clone(&d, &done);
+		if (failure == PFU_DATA_OK && !done)
+			return copy_split(it, f, helpers);
+		return finish(it, f, !data_failed(it, failure, errno));
+	}
+	d.buf = pfu_local_iobuf(it->l);
+	if (!d.buf)
+		return finish(it, f, !data_failed(it, PFU_DATA_READ, ENOMEM));
+	failure = pfu_copydata(&d);
+	return finish(it, f, !data_failed(it, failure, errno));
+}
+
+static dev_t target_dev(struct item *it, const struct file *f)
+{
+	struct stat st;
+
+	if (!f->made)
+		return f->before.st_dev;
+	if (it->node)
+		return it->node->target_dev;
+	if (it->c->directory)
+		return it->c->directory_st.st_dev;
+	return it->c->fs->fstat(f->out, &st) == 0 ? st.st_dev : 0;
+}
+
+enum outcome copy_file(struct item *it, const struct stat *known, struct target *t, bool first)
+{
+	struct file f = { .in = -1, .out = -1, .first = first };
+	enum outcome outcome = prepare_source(it, known, &f);
+
+	if (outcome == PARKED && !known) {
+		outcome = link_to_copy(it, &f.st, NULL, &f.first);
+		if (outcome != PARKED)
+			say_copied(it, NULL);
+		if (outcome != CHANGED) {
+			close_source(it, &f);
+			return outcome;
+		}
+		outcome = PARKED;
+	}
+	if (outcome == PARKED && !open_target(it, &f, t))
+		outcome = FAILED;
+	if (outcome != PARKED) {
+		close_source(it, &f);
+		if (f.first)
+			links_done(it, &f.st, false);
+		return outcome;
+	}
+	if (!f.made)
+		f.before = t->st;
+	f.pair = pfu_fspairs_get(&it->c->pairs, f.st.st_dev, target_dev(it, &f));
+	if (!f.pair)
+		return finish(it, &f, !data_failed(it, PFU_DATA_READ, ENOMEM)) ? COPIED : FAILED;
+	if (it->c->options->attributes_only)
+		return finish(it, &f, true) ? COPIED : FAILED;
+	return copy_and_finish(it, &f) ? COPIED : FAILED;
+}

@@ -1,0 +1,187 @@
+/*
+ * copying.h - what the parts of the tree copy share; private to the library.
+ *
+ * copy.c      operands, and directories: before and after what they contain
+ * copyentry.c one entry that is no directory: what is at its target, and what to make there
+ * copyfile.c  one regular file: opening, data (by one worker or several), attributes, closing
+ * samefile.c  whether source and target are one file, and whether that matters
+ */
+#ifndef COPYING_H
+#define COPYING_H
+
+#include <pfu/attrs.h>
+#include <pfu/copy.h>
+#include <pfu/copydata.h>
+#include <pfu/links.h>
+#include <pfu/names.h>
+#include <pfu/walk.h>
+#include <pthread.h>
+
+/* A directory that must not be copied (again) when it is met below an operand. */
+struct known_dir {
+	struct known_dir *next;
+	dev_t dev;
+	ino_t ino;
+	size_t operand;	 /* concerns this operand and those after it */
+	char *target;	 /* path of the copy */
+};
+
+/* One run; shared by all workers.  Constant but for what says otherwise. */
+struct copying {
+	const struct pfu_copy_options *options;
+	const struct pfu_fsys *fs;
+	const struct pfu_report *report;
+	const struct pfu_copy_operand *operands;
+	size_t count;
+	struct pfu_walk *walk;
+	struct pfu_dir *directory; /* the target directory, or NULL */
+	struct stat directory_st;
+	unsigned int source_flags; /* PFU_FS_* of the first operand's file system */
+	bool close_tells;	   /* close() of a target may report an error of writing */
+	bool privileged;
+	uid_t euid;
+	gid_t egid;
+	bool follow_all, follow_operands; /* symbolic links of the source */
+
+	struct pfu_links *links;   /* with PFU_ATTR_LINKS */
+	struct pfu_fspairs pairs;
+	atomic_bool failed;
+	atomic_bool told_no_link; /* that a link became a copy is told once */
+
+	pthread_mutex_t lock; /* guards the three below */
+	struct known_dir *known;
+	struct pfu_names created; /* targets of operands that are not directories */
+	struct pfu_names sources; /* operands that are not directories, with what they were */
+
+	/* Of the task that hands out operands, which runs in one worker at a time: */
+	struct pfu_task task;
+	size_t next;
+	bool barrier, in_turn;
+	struct pfu_names targets; /* of operands since the last barrier */
+	struct parent *parents;	  /* --parents: directories on the way, newest first */
+};
+
+/* A directory being copied: dir is the source's. */
+struct cp_node {
+	struct pfu_node node;
+	struct pfu_dir *target;	  /* holds a reference */
+	size_t operand;
+	struct stat st;		  /* the source's */
+	bool fresh;		  /* the target was made in this run: nothing is in it but what we put there */
+	bool dropped;		  /* no attributes are to be set: it was not made, or is not ours to change */
+	bool restore;		  /* it was given more than its mode: */
+	mode_t restore_mode;
+	mode_t omitted;
+	struct stat before;	  /* the target's if it is not fresh */
+	bool default_acl;	  /* it gives new entries an ACL */
+	dev_t target_dev;
+	gid_t target_gid;	  /* -1: not known */
+	bool close_tells;
+};
+
+/* One entry or operand being copied, by one worker. */
+struct item {
+	struct copying *c;
+	struct pfu_local *l;
+	struct cp_node *node; /* NULL: an operand */
+	size_t operand;
+	struct pfu_dir *sdir; /* NULL: sname is a path; likewise below */
+	int sfd;
+	const char *sname;
+	struct pfu_dir *ddir;
+	int dfd;
+	const char *dname;
+	unsigned char type; /* DT_* */
+	uint64_t ino;
+	bool fresh; /* nothing can be at the target */
+};
+
+/* What is at an item's target. */
+struct target {
+	bool is_new;	/* nothing (any more) */
+	struct stat st; /* if not is_new: of the file, or of the link itself if `lstat` */
+	bool lstat;
+	char *backup;	/* what was there has this name now; malloc'ed */
+};
+
+enum outcome {
+	COPIED,
+	FAILED,	   /* reported */
+	PARKED,	   /* put aside until another copy is complete */
+	DIRECTORY, /* it is one */
+	CHANGED,   /* it is not what the listing said: look again */
+};
+
+static inline struct copying *copying_of(const struct pfu_local *l)
+{
+	return (struct copying *)pfu_walk_ctx(l->walk);
+}
+
+/* ---- copyentry.c ---- */
+
+/* Reports an error about the item's target or source; %q in the format. */
+void fail_target(struct item *it, int err, const char *format);
+void fail_source(struct item *it, int err, const char *format);
+/* The same with two names: first the target's, then the source's. */
+void fail_both(struct item *it, int err, const char *format);
+
+char *item_source(const struct item *it);
+char *item_target(const struct item *it);
+
+/* stat(2) of the source, or of the link itself. */
+int stat_source(const struct item *it, struct stat *st);
+
+/* Whether a symbolic link that is the item's source is followed. */
+bool follows(const struct item *it);
+
+/* Prints the line of -v. */
+void say_copied(struct item *it, const char *backup);
+
+/*
+ * Finds out what is at the target of an item whose source is st, and deals with
+ * it as the options say.  COPIED: nothing more is to be done.  PARKED stands for
+ * "go on", with *t set.
+ */
+enum outcome check_target(struct item *it, const struct stat *st, struct target *t);
+
+/* Copies an item; DIRECTORY if it is one. */
+enum outcome copy_entry(struct item *it);
+
+/*
+ * With hard links preserved: finds out whether the file has been copied already.
+ * CHANGED stands for "go on and copy"; *first: tell links_done() when that has ended.
+ */
+enum outcome link_to_copy(struct item *it, const struct stat *st, const struct target *t,
+			  bool *first);
+void links_done(struct item *it, const struct stat *st, bool complete);
+
+/* ---- copyfile.c ---- */
+
+/*
+ * Copies a regular file (or, with a `known` that is none, what can be read from
+ * it).  Without `known` nothing is at the target, and the type is from a listing.
+ */
+enum outcome copy_file(struct item *it, const struct stat *known, struct target *t, bool first);
+
+/* Fills in what is common of the attributes of an item's copy. */
+struct pfu_attrs item_attrs(const struct item *it, const struct stat *st,
+			    struct pfu_fspair *pair);
+
+/* ---- samefile.c ---- */
+
+/* Whether source and target may be worked on as two; *done: they are one, and that is just right. */
+bool may_be_same(struct item *it, const struct stat *st, const struct target *t, bool *done);
+
+/* Whether two names are one entry of one directory. */
+bool same_entry(const struct pfu_fsys *fs, int fd1, const char *name1, int fd2, const char *name2);
+
+/* ---- copy.c ---- */
+
+/* Parks an item until links_done(); NULL without memory. */
+struct pfu_task *park(struct item *it);
+
+/* Records that the target of an operand has been made. */
+void note_created(struct item *it);
+bool was_created(struct item *it);
+
+#endif

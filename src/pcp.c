@@ -1,0 +1,706 @@
+/*
+ * pcp.c - pcp is cp, in parallel: options to struct pfu_copy_options, operands to
+ * sources and targets, and the exit status.
+ *
+ * The map of the program.  pcp and prm are front ends of one library; each
+ * module of it is described by the header of its name in include/pfu/, and each
+ * only knows of those that stand below it here:
+ *
+ *	src/pcp.c, prm.c   the two command lines
+ *	src/cli.c          what these have in common: -j and -c, diagnostics, questions
+ *
+ *	src/lib/copy.c     what cp does with an operand, an entry, a finished directory
+ *	src/lib/copydata.c the bytes of a file: reflink, copy_file_range, holes, ranges in parallel
+ *	src/lib/attrs.c    mode, owner, times, access control lists, extended attributes
+ *	src/lib/links.c    hard links: where the first copy of a file is
+ *	src/lib/remove.c   what rm does with what cp would copy
+ *	src/lib/backup.c   the name that a file's backup gets
+ *	src/lib/walk.c     turns a tree into work: directories, and chunks of their entries
+ *	src/lib/pool.c     the threads, and the counting that says when a directory is complete
+ *	src/lib/queue.c    which piece of work is next
+ *	src/lib/dir.c      directories by descriptor; which of them are open at a time
+ *	src/lib/closer.c   closes descriptors, many at a time
+ *	src/lib/fstype.c   what kind of file system this is: local or not, how many workers
+ *	src/lib/fsys.c     every call on a file system, as a table of functions
+ *	src/lib/names.c    a set of strings: do two operands meet?
+ *	src/lib/report.c   diagnostics, verbose lines and questions, from any thread
+ *	src/lib/quote.c    names in quotes, for these
+ *
+ * A copy goes like this: main() here calls pfu_copy(), which gives the operands
+ * to the walker, which submits them to the pool as tasks; these list directories
+ * into chunks, further tasks, and copy what is in them, until nothing is pending.
+ */
+#include "cli.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <getopt.h>
+#include <pfu/backup.h>
+#include <pfu/copy.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#ifdef HAVE_SELINUX
+#include <selinux/selinux.h>
+#endif
+
+enum {
+	OPT_ATTRIBUTES_ONLY = CLI_LONG_OPTION,
+	OPT_COPY_CONTENTS,
+	OPT_DEBUG,
+	OPT_KEEP_DIRECTORY_SYMLINK,
+	OPT_NO_PRESERVE,
+	OPT_PARENTS,
+	OPT_PRESERVE,
+	OPT_REFLINK,
+	OPT_REMOVE_DESTINATION,
+	OPT_SPARSE,
+	OPT_STRIP_TRAILING_SLASHES,
+	OPT_HELP,
+	OPT_VERSION,
+};
+
+/* (In this order an ambiguous abbreviation is answered with its possible meanings.) */
+static const struct option long_options[] = {
+	{ "archive", no_argument, NULL, 'a' },
+	{ "attributes-only", no_argument, NULL, OPT_ATTRIBUTES_ONLY },
+	{ "backup", optional_argument, NULL, 'b' },
+	{ "chunk", required_argument, NULL, 'c' },
+	{ "copy-contents", no_argument, NULL, OPT_COPY_CONTENTS },
+	{ "context", optional_argument, NULL, 'Z' },
+	{ "debug", no_argument, NULL, OPT_DEBUG },
+	{ "dereference", no_argument, NULL, 'L' },
+	{ "force", no_argument, NULL, 'f' },
+	{ "help", no_argument, NULL, OPT_HELP },
+	{ "interactive", no_argument, NULL, 'i' },
+	{ "jobs", required_argument, NULL, 'j' },
+	{ "keep-directory-symlink", no_argument, NULL, OPT_KEEP_DIRECTORY_SYMLINK },
+	{ "link", no_argument, NULL, 'l' },
+	{ "no-clobber", no_argument, NULL, 'n' },
+	{ "no-dereference", no_argument, NULL, 'P' },
+	{ "no-preserve", required_argument, NULL, OPT_NO_PRESERVE },
+	{ "no-target-directory", no_argument, NULL, 'T' },
+	{ "one-file-system", no_argument, NULL, 'x' },
+	{ "parents", no_argument, NULL, OPT_PARENTS },
+	{ "preserve", optional_argument, NULL, OPT_PRESERVE },
+	{ "recursive", no_argument, NULL, 'r' },
+	{ "remove-destination", no_argument, NULL, OPT_REMOVE_DESTINATION },
+	{ "reflink", optional_argument, NULL, OPT_REFLINK },
+	{ "sparse", required_argument, NULL, OPT_SPARSE },
+	{ "strip-trailing-slashes", no_argument, NULL, OPT_STRIP_TRAILING_SLASHES },
+	{ "suffix", required_argument, NULL, 'S' },
+	{ "symbolic-link", no_argument, NULL, 's' },
+	{ "target-directory", required_argument, NULL, 't' },
+	{ "update", optional_argument, NULL, 'u' },
+	{ "verbose", no_argument, NULL, 'v' },
+	{ "version", no_argument, NULL, OPT_VERSION },
+	{ NULL, 0, NULL, 0 },
+};
+
+/* What -p and --preserve alone stand for. */
+#define ATTR_USUAL (PFU_ATTR_MODE | PFU_ATTR_OWNERSHIP | PFU_ATTR_TIMESTAMPS)
+/* What may be lost without failure, unless it was asked for by name. */
+#define ATTR_OPTIONAL (PFU_ATTR_CONTEXT | PFU_ATTR_XATTR)
+#define ATTR_ALL (ATTR_USUAL | PFU_ATTR_LINKS | ATTR_OPTIONAL)
+
+enum update { UPDATE_ALL, UPDATE_NONE, UPDATE_NONE_FAIL, UPDATE_OLDER };
+
+/* The command line so far.  Options that depend on one another are settled at its end. */
+struct settings {
+	struct pfu_copy_options options;
+	enum update update;
+	bool backup;
+	const char *backup_control; /* the kind of backup as --backup=CONTROL gave it */
+	const char *backup_suffix;
+	bool default_mode;	    /* --no-preserve=mode */
+	bool strip_slashes;
+	bool no_target_directory;
+	char *target_directory;
+};
+
+static void help(void)
+{
+	printf("Usage: %s [OPTION]... [-T] SOURCE DEST\n"
+	       "   or: %s [OPTION]... SOURCE... DIRECTORY\n"
+	       "   or: %s [OPTION]... -t DIRECTORY SOURCE...\n",
+	       cli_program(), cli_program(), cli_program());
+	fputs("Copy SOURCE to DEST, or each SOURCE into DIRECTORY, with many workers.\n"
+	      "\n"
+	      "What is copied:\n"
+	      "  -a, --archive                trees with all attributes: as -dr --preserve=all\n"
+	      "      --copy-contents          in a tree, read special files for what they give\n"
+	      "  -r, -R, --recursive          directories with all that is in them\n"
+	      "  -x, --one-file-system        leave out what is mounted below a SOURCE\n"
+	      "\n"
+	      "Symbolic links in the source:\n"
+	      "  -H                           follow those that are a SOURCE\n"
+	      "  -L, --dereference            follow all (the default without -r)\n"
+	      "  -P, --no-dereference         follow none (the default with -r)\n"
+	      "\n"
+	      "Targets that exist:\n"
+	      "  -b                           like --backup, but takes no CONTROL\n"
+	      "      --backup[=CONTROL]       keep them under another name; CONTROL is none\n"
+	      "                                 (off), simple (never), numbered (t), existing\n"
+	      "                                 (nil): numbered where there are such already\n"
+	      "  -f, --force                  remove those that cannot be opened, try again\n"
+	      "  -i, --interactive            ask before each is overwritten\n"
+	      "      --keep-directory-symlink  let a link to a directory stand for a directory\n"
+	      "  -n, --no-clobber             skip them silently\n"
+	      "      --remove-destination     remove them rather than write into them\n"
+	      "  -S, --suffix=SUFFIX          end names of simple backups so, not with '~'\n"
+	      "  -u, --update[=WHICH]         overwrite all, none, none-fail (none, each being\n"
+	      "                                 a failure), or only older ones (without WHICH)\n",
+	      stdout);
+	fputs("\n"
+	      "Attributes (LIST: mode, ownership, timestamps, links, context, xattr, all):\n"
+	      "      --attributes-only        copy these, but no data\n"
+	      "  -d                           same as --no-dereference --preserve=links\n"
+	      "  -p                           same as --preserve=mode,ownership,timestamps\n"
+	      "      --preserve[=LIST]        keep these (without LIST: what -p keeps)\n"
+	      "      --no-preserve=LIST       do not keep these\n"
+	      "  -Z                           give new files the default SELinux context\n"
+	      "      --context[=CTX]          the same, or that context\n"
+	      "\n"
+	      "Data:\n"
+	      "  -l, --link                   make hard links, no copies\n"
+	      "      --reflink[=WHEN]         share blocks with the source: always (also if no\n"
+	      "                                 WHEN), never, auto (if possible; the default)\n"
+	      "      --sparse=WHEN            make holes: auto (where the source has some; the\n"
+	      "                                 default), always (for any run of zeros), never\n"
+	      "  -s, --symbolic-link          make symbolic links, no copies\n"
+	      "\n"
+	      "Names:\n"
+	      "      --parents                use the whole name of SOURCE below DIRECTORY\n"
+	      "      --strip-trailing-slashes  take slashes off the end of each SOURCE\n"
+	      "  -t, --target-directory=DIRECTORY  copy every SOURCE into DIRECTORY\n"
+	      "  -T, --no-target-directory    take DEST for the copy even if it is a directory\n"
+	      "\n"
+	      "Work and output:\n",
+	      stdout);
+	cli_help_workers();
+	fputs("      --debug                  say how each file was copied; implies -v\n"
+	      "  -v, --verbose                say what is copied\n"
+	      "      --help                   show this help and exit\n"
+	      "      --version                show the version and exit\n"
+	      "\n"
+	      "Backups are simple or numbered by VERSION_CONTROL, and end with the suffix\n"
+	      "SIMPLE_BACKUP_SUFFIX, where these are set in the environment.\n",
+	      stdout);
+}
+
+/* A diagnostic that ends with the name, in quotes, if there is one. */
+static void complain(int errnum, const char *text, const char *name)
+{
+	char *quoted = name ? pfu_quote_name(name) : NULL;
+
+	cli_error(errnum, "%s%s%s", text, name ? " " : "", quoted ? quoted : name ? name : "");
+	free(quoted);
+}
+
+/* A command line that means nothing. */
+static _Noreturn void misuse(const char *text, const char *name)
+{
+	complain(0, text, name);
+	cli_try_help();
+}
+
+/* A command line that cannot be carried out. */
+static _Noreturn void refuse(int errnum, const char *text, const char *name)
+{
+	complain(errnum, text, name);
+	exit(EXIT_FAILURE);
+}
+
+/* --- SELinux --- */
+
+#ifdef HAVE_SELINUX
+static bool have_selinux(void)
+{
+	return is_selinux_enabled() > 0;
+}
+
+/* For this thread, and those that it starts. */
+static void create_with(const char *context)
+{
+	char *quoted;
+
+	if (setfscreatecon(context) == 0)
+		return;
+	quoted = pfu_quote_word(context);
+	cli_error(errno, "failed to set default file creation context to %s",
+		  quoted ? quoted : context);
+	free(quoted);
+	exit(EXIT_FAILURE);
+}
+#else
+static bool have_selinux(void)
+{
+	return false;
+}
+
+static void create_with(const char *context)
+{
+	(void)context; /* there never is one without SELinux */
+}
+#endif
+
+/* --- Options --- */
+
+static void set_archive(struct pfu_copy_options *o)
+{
+	o->recursive = true;
+	o->dereference = PFU_DEREF_NEVER;
+	o->preserve |= ATTR_ALL & ~(have_selinux() ? 0U : PFU_ATTR_CONTEXT);
+	o->require |= ATTR_ALL & ~ATTR_OPTIONAL;
+	o->quiet_attributes = true;
+}
+
+static void set_usual(struct pfu_copy_options *o)
+{
+	o->preserve |= ATTR_USUAL;
+	o->require |= ATTR_USUAL;
+}
+
+/* One word of a list: these attributes are to be kept, or are not. */
+static void set_attributes(struct settings *s, unsigned int which, bool keep)
+{
+	struct pfu_copy_options *o = &s->options;
+	/* "all" makes nothing of the optional ones a must, nor does it end that. */
+	unsigned int required = which == ATTR_ALL ? which & ~ATTR_OPTIONAL : which;
+
+	if (which == ATTR_ALL && !have_selinux())
+		which &= ~(unsigned int)PFU_ATTR_CONTEXT;
+	o->preserve = keep ? o->preserve | which : o->preserve & ~which;
+	o->require = keep ? o->require | required : o->require & ~required;
+	if (which & PFU_ATTR_MODE)
+		s->default_mode = !keep;
+}
+
+/* --preserve=LIST and --no-preserve=LIST */
+static void set_attribute_list(struct settings *s, char *list, bool keep)
+{
+	static const char *const words[] = { "mode",	"timestamps", "ownership", "links",
+					     "context", "xattr",      "all",	   NULL };
+	static const int values[] = { PFU_ATTR_MODE,	PFU_ATTR_TIMESTAMPS, PFU_ATTR_OWNERSHIP,
+				      PFU_ATTR_LINKS,	PFU_ATTR_CONTEXT,    PFU_ATTR_XATTR,
+				      ATTR_ALL };
+	const char *option = keep ? "--preserve" : "--no-preserve";
+	char *word;
+
+	while ((word = strsep(&list, ",")))
+		set_attributes(s, (unsigned int)values[cli_word(option, word, words, values)], keep);
+}
+
+static void set_update(struct settings *s, const char *arg)
+{
+	static const char *const words[] = { "all", "none", "none-fail", "older", NULL };
+	static const int values[] = { UPDATE_ALL, UPDATE_NONE, UPDATE_NONE_FAIL, UPDATE_OLDER };
+
+	s->update = arg ? (enum update)values[cli_word("--update", arg, words, values)] :
+			  UPDATE_OLDER;
+}
+
+static void set_reflink(struct pfu_copy_options *o, const char *arg)
+{
+	static const char *const words[] = { "auto", "always", "never", NULL };
+	static const int values[] = { PFU_REFLINK_AUTO, PFU_REFLINK_ALWAYS, PFU_REFLINK_NEVER };
+
+	o->reflink = arg ? (enum pfu_reflink)values[cli_word("--reflink", arg, words, values)] :
+			   PFU_REFLINK_ALWAYS;
+}
+
+static void set_sparse(struct pfu_copy_options *o, const char *arg)
+{
+	static const char *const words[] = { "never", "auto", "always", NULL };
+	static const int values[] = { PFU_SPARSE_NEVER, PFU_SPARSE_AUTO, PFU_SPARSE_ALWAYS };
+
+	o->sparse = (enum pfu_sparse)values[cli_word("--sparse", arg, words, values)];
+}
+
+/* -Z and --context: where there is no SELinux, only a context by name is worth a word. */
+static void set_context(struct pfu_copy_options *o, const char *arg)
+{
+	if (!have_selinux()) {
+		if (arg)
+			cli_error(0, "warning: ignoring --context; "
+				     "it requires an SELinux-enabled kernel");
+	} else if (arg) {
+		o->context = arg;
+	} else {
+		o->set_context = true;
+	}
+}
+
+static void set_target_directory(struct settings *s, char *arg)
+{
+	if (s->target_directory)
+		refuse(0, "multiple target directories specified", NULL);
+	s->target_directory = arg;
+}
+
+static void parse(struct settings *s, int argc, char **argv)
+{
+	struct pfu_copy_options *o = &s->options;
+	int c;
+
+	while ((c = getopt_long(argc, argv, "abc:dfHij:lLnpPrRsS:t:TuvxZ", long_options, NULL)) !=
+	       -1) {
+		switch (c) {
+		case 'a':
+			set_archive(o);
+			break;
+		case 'b':
+			s->backup = true;
+			if (optarg)
+				s->backup_control = optarg;
+			break;
+		case 'c':
+			o->chunk = cli_number(optarg, "files per work item");
+			break;
+		case 'd':
+			o->preserve |= PFU_ATTR_LINKS;
+			o->dereference = PFU_DEREF_NEVER;
+			break;
+		case 'f':
+			o->force = true;
+			break;
+		case 'H':
+			o->dereference = PFU_DEREF_OPERANDS;
+			break;
+		case 'i':
+			o->interactive = PFU_INTERACTIVE_ASK;
+			break;
+		case 'j':
+			o->workers = cli_number(optarg, "jobs");
+			break;
+		case 'l':
+			o->hard_link = true;
+			break;
+		case 'L':
+			o->dereference = PFU_DEREF_ALWAYS;
+			break;
+		case 'n':
+			o->interactive = PFU_INTERACTIVE_SKIP;
+			break;
+		case 'p':
+			set_usual(o);
+			break;
+		case 'P':
+			o->dereference = PFU_DEREF_NEVER;
+			break;
+		case 'r':
+		case 'R':
+			o->recursive = true;
+			break;
+		case 's':
+			o->symbolic_link = true;
+			break;
+		case 'S':
+			s->backup = true;
+			s->backup_suffix = optarg;
+			break;
+		case 't':
+			set_target_directory(s, optarg);
+			break;
+		case 'T':
+			s->no_target_directory = true;
+			break;
+		case 'u':
+			set_update(s, optarg);
+			break;
+		case 'v':
+			o->verbose = true;
+			break;
+		case 'x':
+			o->one_file_system = true;
+			break;
+		case 'Z':
+			set_context(o, optarg);
+			break;
+		case OPT_ATTRIBUTES_ONLY:
+			o->attributes_only = true;
+			break;
+		case OPT_COPY_CONTENTS:
+			o->copy_contents = true;
+			break;
+		case OPT_DEBUG:
+			o->debug = o->verbose = true;
+			break;
+		case OPT_KEEP_DIRECTORY_SYMLINK:
+			o->keep_directory_symlink = true;
+			break;
+		case OPT_NO_PRESERVE:
+			set_attribute_list(s, optarg, false);
+			break;
+		case OPT_PARENTS:
+			o->parents = true;
+			break;
+		case OPT_PRESERVE:
+			if (optarg)
+				set_attribute_list(s, optarg, true);
+			else
+				set_usual(o);
+			break;
+		case OPT_REFLINK:
+			set_reflink(o, optarg);
+			break;
+		case OPT_REMOVE_DESTINATION:
+			o->remove_destination = true;
+			break;
+		case OPT_SPARSE:
+			set_sparse(o, optarg);
+			break;
+		case OPT_STRIP_TRAILING_SLASHES:
+			s->strip_slashes = true;
+			break;
+		case OPT_HELP:
+			help();
+			exit(EXIT_SUCCESS);
+		case OPT_VERSION:
+			cli_version("pcp");
+			exit(EXIT_SUCCESS);
+		default:
+			cli_try_help();
+		}
+	}
+}
+
+/* --- What the options come to together --- */
+
+/* -n beats --update, which beats -i; only "older" goes with either question or overwriting. */
+static void settle_update(struct settings *s)
+{
+	struct pfu_copy_options *o = &s->options;
+
+	if (o->interactive == PFU_INTERACTIVE_SKIP || s->update == UPDATE_NONE)
+		o->interactive = PFU_INTERACTIVE_SKIP;
+	else if (s->update == UPDATE_NONE_FAIL)
+		o->interactive = PFU_INTERACTIVE_FAIL;
+	else
+		o->update = s->update == UPDATE_OLDER;
+	if (s->backup && (o->interactive == PFU_INTERACTIVE_SKIP ||
+			  o->interactive == PFU_INTERACTIVE_FAIL))
+		misuse("--backup is mutually exclusive with -n or --update=none-fail", NULL);
+}
+
+static void settle_data(struct pfu_copy_options *o)
+{
+	/* Shared blocks would bring the source's holes along. */
+	if (o->reflink == PFU_REFLINK_AUTO && o->sparse == PFU_SPARSE_NEVER)
+		o->reflink = PFU_REFLINK_NEVER;
+	if (o->reflink == PFU_REFLINK_ALWAYS && o->sparse != PFU_SPARSE_AUTO)
+		misuse("--reflink can be used only with --sparse=auto", NULL);
+}
+
+/* Whether it can end a name: with a slash in it, it would end that of a directory. */
+static bool usable_suffix(const char *suffix)
+{
+	size_t len = suffix ? strcspn(suffix, "/") : 0;
+
+	return len > 0 && suffix[len + strspn(suffix + len, "/")] == '\0';
+}
+
+static void settle_backup(struct settings *s)
+{
+	static const char *const words[] = { "none",	 "off", "simple",   "never", "existing",
+					     "nil", "numbered", "t",	 NULL };
+	static const int values[] = { PFU_BACKUP_NONE,	   PFU_BACKUP_NONE,
+				      PFU_BACKUP_SIMPLE,   PFU_BACKUP_SIMPLE,
+				      PFU_BACKUP_EXISTING, PFU_BACKUP_EXISTING,
+				      PFU_BACKUP_NUMBERED, PFU_BACKUP_NUMBERED };
+	const char *control = s->backup_control, *from = "backup type";
+	const char *suffix = s->backup_suffix ? s->backup_suffix : getenv("SIMPLE_BACKUP_SUFFIX");
+
+	s->options.suffix = usable_suffix(suffix) ? suffix : "~";
+	if (!s->backup)
+		return;
+	if (!control || !*control) {
+		control = getenv("VERSION_CONTROL");
+		from = "$VERSION_CONTROL";
+	}
+	s->options.backup = control && *control ?
+				    (enum pfu_backup)values[cli_word(from, control, words, values)] :
+				    PFU_BACKUP_EXISTING;
+}
+
+static void settle_context(struct pfu_copy_options *o)
+{
+	if (o->set_context || o->context) {
+		/* They beat -a, but not a context that was asked for by name. */
+		if (!(o->require & PFU_ATTR_CONTEXT))
+			o->preserve &= ~(unsigned int)PFU_ATTR_CONTEXT;
+		if (o->preserve & PFU_ATTR_CONTEXT)
+			refuse(0, "cannot set target context and preserve it", NULL);
+	}
+	if ((o->require & PFU_ATTR_CONTEXT) && !have_selinux())
+		refuse(0,
+		       "cannot preserve security context without an SELinux-enabled kernel", NULL);
+	if (o->context)
+		create_with(o->context);
+}
+
+static void settle(struct settings *s)
+{
+	struct pfu_copy_options *o = &s->options;
+
+	if (o->hard_link && o->symbolic_link)
+		misuse("cannot make both hard and symbolic links", NULL);
+	settle_update(s);
+	settle_data(o);
+	settle_backup(s);
+	o->no_preserve_mode = s->default_mode && !(o->preserve & PFU_ATTR_MODE);
+	o->follow_dangling = getenv("POSIXLY_CORRECT") != NULL;
+	settle_context(o);
+}
+
+/* --- Operands --- */
+
+/* Takes the slashes off the end, but leaves "/". */
+static void strip_slashes(char *path)
+{
+	size_t len = strlen(path);
+
+	while (len > 1 && path[len - 1] == '/')
+		path[--len] = '\0';
+}
+
+/* Whether the path leads to a directory; if not, errno tells why. */
+static bool is_directory(const char *path)
+{
+	struct stat st;
+
+	if (stat(path, &st) != 0)
+		return false;
+	errno = ENOTDIR;
+	return S_ISDIR(st.st_mode);
+}
+
+/*
+ * Writes to `name` what the source is to be called in the target directory: its
+ * last component, or with --parents all of it.  What has no name of its own (..
+ * and /) is the target directory itself.  Takes no more room than the source and
+ * two bytes.  Returns the end.
+ */
+static char *name_in_directory(char *name, const char *source, bool parents)
+{
+	const char *from = source + strspn(source, "/"), *end = source + strlen(source), *slash;
+
+	while (end > from && end[-1] == '/')
+		end--;
+	if (!parents && (slash = memrchr(from, '/', (size_t)(end - from))))
+		from = slash + 1;
+	if (from == end || (!parents && end - from == 2 && memcmp(from, "..", 2) == 0))
+		return stpcpy(name, ".") + 1;
+	name = mempcpy(name, from, (size_t)(end - from));
+	*name = '\0';
+	return name + 1;
+}
+
+static bool copy_into(const struct settings *s, char *directory, char **source, size_t count)
+{
+	struct pfu_copy_operand *operand = calloc(count, sizeof(*operand));
+	char *names, *next;
+	size_t room = 0, i;
+	bool ok;
+
+	for (i = 0; i < count; i++)
+		room += strlen(source[i]) + 2;
+	names = malloc(room);
+	if (!operand || !names)
+		refuse(ENOMEM, "target directory", directory);
+	for (i = 0, next = names; i < count; i++) {
+		if (s->strip_slashes)
+			strip_slashes(source[i]);
+		operand[i].source = source[i];
+		operand[i].target = next;
+		next = name_in_directory(next, source[i], s->options.parents);
+	}
+	strip_slashes(directory);
+	ok = pfu_copy(&s->options, &cli_report, directory, operand, count);
+	free(names);
+	free(operand);
+	return ok;
+}
+
+/*
+ * With -f and a backup, a file that is copied onto itself becomes its own
+ * backup: that is what was asked for, and the only thing to be had.
+ */
+static char *own_backup(const struct pfu_copy_options *o, const char *source, const char *target)
+{
+	struct stat st;
+	char *name;
+
+	if (!o->force || o->backup == PFU_BACKUP_NONE || strcmp(source, target) != 0 ||
+	    stat(target, &st) != 0 || !S_ISREG(st.st_mode))
+		return NULL;
+	name = pfu_backup_name(&pfu_fsys_posix, AT_FDCWD, target, o->backup, o->suffix);
+	if (!name)
+		refuse(errno, "cannot backup", target);
+	return name;
+}
+
+static bool copy_to(struct pfu_copy_options *o, const char *source, const char *target)
+{
+	struct pfu_copy_operand operand = { source, target };
+	char *backup;
+	bool ok;
+
+	if (o->parents)
+		misuse("with --parents, the destination must be a directory", NULL);
+	backup = own_backup(o, source, target);
+	if (backup) {
+		operand.target = backup;
+		o->backup = PFU_BACKUP_NONE;
+	}
+	ok = pfu_copy(o, &cli_report, NULL, &operand, 1);
+	free(backup);
+	return ok;
+}
+
+/* Tells the target from the sources, and copies. */
+static bool copy(struct settings *s, char **operand, size_t count)
+{
+	char *directory = s->target_directory;
+
+	if (count == 0)
+		misuse("missing file operand", NULL);
+	if (count == 1 && !directory)
+		misuse("missing destination file operand after", operand[0]);
+	if (s->no_target_directory) {
+		if (directory)
+			refuse(0, "cannot combine --target-directory (-t) and "
+				  "--no-target-directory (-T)", NULL);
+		if (count > 2)
+			misuse("extra operand", operand[2]);
+	} else if (directory) {
+		if (!is_directory(directory))
+			refuse(errno, "target directory", directory);
+	} else if (is_directory(operand[count - 1])) {
+		directory = operand[--count];
+	} else if (count > 2) {
+		refuse(errno, "target", operand[count - 1]);
+	}
+	return directory ? copy_into(s, directory, operand, count) :
+			   copy_to(&s->options, operand[0], operand[1]);
+}
+
+/* There is no reading it but by setting it; no thread is running yet that could mind. */
+static mode_t read_umask(void)
+{
+	mode_t mask = umask(S_IRWXG | S_IRWXO);
+
+	umask(mask);
+	return mask;
+}
+
+int main(int argc, char **argv)
+{
+	struct settings s = { .options.umask = read_umask() };
+
+	cli_start(argv[0]);
+	parse(&s, argc, argv);
+	settle(&s);
+	return copy(&s, argv + optind, (size_t)(argc - optind)) ? EXIT_SUCCESS : EXIT_FAILURE;
+}
