@@ -1,13 +1,17 @@
 """Makes a failing case smaller: drops options, operands, entries and attributes while it fails."""
 import copy
+import time
 
 
 class Shrinker:
-    def __init__(self, fails, budget):
+    def __init__(self, fails, budget, seconds):
         self.fails = fails          # function of a case: its differences, or nothing
         self.budget = budget        # how many runs it may still take
+        self.end = time.monotonic() + seconds
 
     def try_case(self, case):
+        if time.monotonic() > self.end:
+            self.budget = 0
         if self.budget <= 0:
             return False
         self.budget -= 1
