@@ -59,6 +59,10 @@ refusal_is_of_the_pair() {
 	"$gentree" flat files=10 size=300000 y/t
 	run_faulty 'copy_file_range:log:path=*/x/s/*' pcp "${j1[@]}" -r x/s x/alone
 	alone=$(hits)
+	if [ "$alone" = 0 ]; then
+		skip 'b2: a refusal is remembered for that pair only' 'copy_file_range is not used here'
+		return
+	fi
 	mkdir x/d
 	run_faulty 'copy_file_range:log:path=*/x/s/*' pcp "${j1[@]}" -r y/t x/s x/d
 	is "$(hits)" "$alone" 'b2: a refusal is remembered for that pair only'
