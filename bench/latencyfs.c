@@ -871,6 +871,8 @@ static void report(void)
 	free(aside);
 }
 
+static bool session_over;
+
 static void counters_reset(void)
 {
 	pthread_mutex_lock(&service.lock);
@@ -887,16 +889,16 @@ static void counters_reset(void)
 	pthread_mutex_unlock(&service.lock);
 }
 
-/* SIGUSR1: write the report. SIGUSR2: begin counting anew, then write it, as a receipt. */
+/*
+ * SIGUSR1: write the report. SIGUSR2: begin counting anew, then write it, as a receipt. Any, once
+ * the session is over: end.
+ */
 static void *signal_reader(void *arg)
 {
 	const sigset_t *set = arg;
+	int sig;
 
-	for (;;) {
-		int sig;
-
-		if (sigwait(set, &sig) != 0)
-			continue;
+	while (sigwait(set, &sig) == 0 && !__atomic_load_n(&session_over, __ATOMIC_ACQUIRE)) {
 		if (sig == SIGUSR2)
 			counters_reset();
 		report();
@@ -1953,7 +1955,8 @@ static int run(void)
 	fuse_session_unmount(se);
 	fuse_remove_signal_handlers(se);
 	fuse_session_destroy(se);
-	pthread_cancel(signal_thread);
+	__atomic_store_n(&session_over, true, __ATOMIC_RELEASE);
+	pthread_kill(signal_thread, SIGUSR1);
 	pthread_join(signal_thread, NULL);
 	report();
 	return 0;
