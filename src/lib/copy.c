@@ -626,6 +626,7 @@ static bool make_parent(struct copying *c, int dirfd, const char *source, const 
 		complain_parent(c, 0, "%q exists but is not a directory", target);
 		goto fail;
 	}
+	/* Remembered also if it was there: so it is looked at once only. */
 	p->next = c->parents;
 	c->parents = p;
 	return true;
@@ -680,7 +681,6 @@ static void finish_parents(struct copying *c)
 	while ((p = c->parents)) {
 		struct pfu_fspair *pair = pfu_fspairs_get(&c->pairs, p->st.st_dev,
 							  c->directory_st.st_dev);
-		struct stat before;
 		struct pfu_attrs a = {
 			.fs = c->fs,
 			.report = c->report,
@@ -699,11 +699,9 @@ static void finish_parents(struct copying *c)
 			.restore_mode = p->restore_mode,
 		};
 
-		if (!p->made && c->fs->fstatat(dirfd, p->target, &before, 0) == 0)
-			a.before = &before;
 		a.in = c->fs->openat(AT_FDCWD, p->source, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
 		a.out = c->fs->openat(dirfd, p->target, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
-		if (pair && (p->made || a.before) && !pfu_attrs_apply(&a))
+		if (pair && p->made && !pfu_attrs_apply(&a))
 			atomic_store(&c->failed, true);
 		if (a.in >= 0)
 			c->fs->close(a.in);

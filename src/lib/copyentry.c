@@ -153,12 +153,13 @@ static bool may_overwrite(struct item *it, const struct target *t)
 	return yes;
 }
 
-/* The coarsest unit that these nanoseconds could have been cut to by the file system. */
-static long resolution(long nsec)
+/* The coarsest unit that the file system could have cut this file's times to, in nanoseconds. */
+static long resolution(const struct stat *st)
 {
 	long unit = 1;
 
-	while (unit < 1000000000L && nsec % (unit * 10) == 0)
+	while (unit < 1000000000L && st->st_atim.tv_nsec % (unit * 10) == 0 &&
+	       st->st_mtim.tv_nsec % (unit * 10) == 0 && st->st_ctim.tv_nsec % (unit * 10) == 0)
 		unit *= 10;
 	return unit;
 }
@@ -170,7 +171,7 @@ static bool is_current(const struct item *it, const struct stat *st, const struc
 
 	/* A time that was preserved may have lost its last digits on the way. */
 	if (it->c->options->preserve & PFU_ATTR_TIMESTAMPS)
-		s.tv_nsec -= s.tv_nsec % resolution(d.tv_nsec);
+		s.tv_nsec -= s.tv_nsec % resolution(&t->st);
 	return d.tv_sec > s.tv_sec || (d.tv_sec == s.tv_sec && d.tv_nsec >= s.tv_nsec);
 }
 

@@ -202,14 +202,14 @@ static void release(struct pfu_dirfds *t, struct pfu_dirfd *d)
 }
 
 /*
- * Makes room for one more: takes the oldest directory that is not in use out of
- * the table, for the caller to release without the lock.
+ * Takes the oldest directory that is not in use out of the table if more than
+ * `most` are open, for the caller to evict without the lock.
  */
-static struct pfu_dirfd *make_room(struct pfu_dirfds *t)
+static struct pfu_dirfd *make_room(struct pfu_dirfds *t, size_t most)
 {
 	struct pfu_dirfd *d;
 
-	if (t->open < t->budget)
+	if (t->open <= most)
 		return NULL;
 	for (d = t->oldest; d && d->pins; d = d->newer)
 		;
@@ -286,7 +286,7 @@ struct pfu_dirfd *pfu_dirfds_adopt(struct pfu_dirfds *t, struct pfu_dir *dir, in
 	if (!d) {
 		struct pfu_dirfd **at = bucket_of(t, dir);
 
-		old = make_room(t);
+		old = make_room(t, t->budget - 1);
 		*mine = (struct pfu_dirfd){ .fd = fd, .dir = pfu_dir_ref(dir), .chain = *at };
 		*at = mine;
 		list_add_newest(t, mine);
@@ -305,9 +305,15 @@ struct pfu_dirfd *pfu_dirfds_adopt(struct pfu_dirfds *t, struct pfu_dir *dir, in
 
 void pfu_dirfds_put(struct pfu_dirfds *t, struct pfu_dirfd *d)
 {
+	int err = errno; /* callers let go of a directory before they tell why something failed */
+
 	lock(t);
 	d->pins--;
+	/* Where more than the budget were in use at once, this may be one too many. */
+	d = make_room(t, t->budget);
 	unlock(t);
+	evict(t, d);
+	errno = err;
 }
 
 /* Checks that fd is the directory that it is to be; closes it if not. */

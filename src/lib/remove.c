@@ -243,7 +243,8 @@ static bool stays(struct removal *r, struct pfu_node *node, int dirfd, const str
 	} else if (r->first_pass && e->type != DT_LNK && write_protected(r, dirfd, e->name)) {
 		answer = NO;
 	}
-	if (answer == NO)
+	/* Once asked and declined, rm goes on to ask about the directory. */
+	if (answer == NO && r->first_pass)
 		keep(r, node, 0);
 	return answer != YES;
 }
@@ -701,10 +702,9 @@ static void remove_directory(struct pfu_local *l, size_t i, const char *name)
 	free(bare);
 }
 
-static void remove_operand(struct pfu_local *l, size_t i)
+static void remove_named(struct pfu_local *l, size_t i, const char *name)
 {
 	struct removal *r = removal_of(l);
-	const char *name = r->operands[i];
 	enum answer answer = YES;
 	struct stat st;
 
@@ -732,6 +732,25 @@ static void remove_operand(struct pfu_local *l, size_t i)
 		remove_directory(l, i, name);
 	else
 		operand_failed(r, i, name, errno);
+}
+
+/* Of several slashes at its end a name keeps one. */
+static void remove_operand(struct pfu_local *l, size_t i)
+{
+	const char *name = removal_of(l)->operands[i];
+	size_t len = length_without_slashes(name);
+	char *shorter;
+
+	if (name[len] == '\0' || name[len + 1] == '\0') {
+		remove_named(l, i, name);
+		return;
+	}
+	shorter = strndup(name, len + 1);
+	if (shorter)
+		remove_named(l, i, shorter);
+	else
+		operand_failed(removal_of(l), i, name, ENOMEM);
+	free(shorter);
 }
 
 /*
@@ -818,7 +837,7 @@ static bool run(struct removal *r)
 		.chunk = o->chunk,
 		.network = flags & PFU_FS_NETWORK,
 		.list_ahead = true,
-		.short_is_end = !(flags & PFU_FS_NETWORK),
+		.short_is_end = !(flags & PFU_FS_NETWORK) && !r->asking,
 		.cancel = o->cancel,
 		.ctx = r,
 	};
