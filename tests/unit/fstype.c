@@ -1,0 +1,113 @@
+/*
+ * fstype.c - tests of pfu/fstype.h: what kind of file system this is.
+ */
+#include "unit.h"
+#include <linux/magic.h>
+#include <pfu/fstype.h>
+#include <sched.h>
+
+static void local_file_systems(void **state)
+{
+	/* By number where older headers have no name: XFS, ZFS, bcachefs. */
+	static const long local[] = {
+		EXT4_SUPER_MAGIC, BTRFS_SUPER_MAGIC, TMPFS_MAGIC, RAMFS_MAGIC,
+		OVERLAYFS_SUPER_MAGIC, 0x58465342, 0x2fc12fc1, 0xca451a4e,
+	};
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < COUNT(local); i++)
+		assert_int_equal(pfu_fstype_flags(local[i]), PFU_FS_HONEST_SIZE);
+}
+
+/* Of these a size of 0 says nothing, and nothing in them is slow. */
+static void made_up_files(void **state)
+{
+	(void)state;
+	assert_int_equal(pfu_fstype_flags(PROC_SUPER_MAGIC), 0);
+	assert_int_equal(pfu_fstype_flags(SYSFS_MAGIC), 0);
+	assert_int_equal(pfu_fstype_flags(CGROUP2_SUPER_MAGIC), 0);
+}
+
+static void network_file_systems(void **state)
+{
+	/* By number: Ceph, Lustre, FUSE, CIFS, SMB2, 9p, and one that nobody knows. */
+	static const long network[] = {
+		NFS_SUPER_MAGIC, SMB_SUPER_MAGIC, 0x00c36400, 0x0bd00bd0,
+		0x65735546, (long)0xff534d42, (long)0xfe534d42, 0x01021997, 12345,
+	};
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < COUNT(network); i++)
+		assert_int_equal(pfu_fstype_flags(network[i]), PFU_FS_NETWORK);
+}
+
+static long told;
+
+static int tell_type(int fd, long *type)
+{
+	if (fd != 42) {
+		errno = EBADF;
+		return -1;
+	}
+	*type = told;
+	return 0;
+}
+
+static void of_an_open_file(void **state)
+{
+	static const struct pfu_fsys fs = { .fstatfs_type = tell_type };
+	int fd;
+
+	(void)state;
+	told = TMPFS_MAGIC;
+	assert_int_equal(pfu_fstype_of(&fs, 42), PFU_FS_HONEST_SIZE);
+	told = NFS_SUPER_MAGIC;
+	assert_int_equal(pfu_fstype_of(&fs, 42), PFU_FS_NETWORK);
+	assert_int_equal(pfu_fstype_of(&fs, 43), PFU_FS_NETWORK);
+
+	fd = open("/proc/self", O_PATH | O_CLOEXEC);
+	assert_true(fd >= 0);
+	assert_int_equal(pfu_fstype_of(&pfu_fsys_posix, fd), 0);
+	close(fd);
+	assert_int_equal(pfu_fstype_of(&pfu_fsys_posix, -1), PFU_FS_NETWORK);
+}
+
+static void number_of_workers(void **state)
+{
+	cpu_set_t all, one;
+	unsigned int n;
+	int cpu;
+
+	(void)state;
+	/* Round trips are waited for, so processors do not matter. */
+	assert_int_equal(pfu_fstype_workers(PFU_FS_NETWORK), 20);
+	assert_int_equal(sched_getaffinity(0, sizeof(all), &all), 0);
+	n = pfu_fstype_workers(PFU_FS_HONEST_SIZE);
+	assert_in_range(n, 1, 64);
+	assert_true(n <= (unsigned int)CPU_COUNT(&all));
+	/* What counts is the processors that this process may use. */
+	for (cpu = 0; !CPU_ISSET(cpu, &all); cpu++)
+		;
+	CPU_ZERO(&one);
+	CPU_SET(cpu, &one);
+	assert_int_equal(sched_setaffinity(0, sizeof(one), &one), 0);
+	assert_int_equal(pfu_fstype_workers(PFU_FS_HONEST_SIZE), 1);
+	assert_int_equal(pfu_fstype_workers(0), 1);
+	assert_int_equal(sched_setaffinity(0, sizeof(all), &all), 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(local_file_systems),
+		cmocka_unit_test(made_up_files),
+		cmocka_unit_test(network_file_systems),
+		cmocka_unit_test(of_an_open_file),
+		cmocka_unit_test(number_of_workers),
+	};
+
+	unit_watchdog();
+	return cmocka_run_group_tests_name("fstype", tests, NULL, NULL);
+}

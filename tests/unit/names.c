@@ -1,0 +1,116 @@
+/*
+ * names.c - tests of pfu/names.h: a set of strings.
+ */
+#include "unit.h"
+#include <pfu/names.h>
+
+static int add(struct pfu_names *set, const char *name)
+{
+	return pfu_names_add(set, name, strlen(name));
+}
+
+static void says_what_is_new(void **state)
+{
+	struct pfu_names set = { 0 };
+
+	(void)state;
+	assert_int_equal(add(&set, "a"), 1);
+	assert_int_equal(add(&set, "b"), 1);
+	assert_int_equal(add(&set, "a"), 0);
+	assert_int_equal(add(&set, "ab"), 1);
+	assert_int_equal(add(&set, ""), 1);
+	assert_int_equal(add(&set, ""), 0);
+	assert_int_equal(add(&set, "\xff\xfe\n"), 1);
+	assert_int_equal(add(&set, "\xff\xfe\n"), 0);
+	pfu_names_clear(&set);
+}
+
+static void tells_what_is_there(void **state)
+{
+	struct pfu_names set = { 0 };
+
+	(void)state;
+	assert_false(pfu_names_has(&set, "a", 1));
+	assert_int_equal(add(&set, "a"), 1);
+	assert_int_equal(add(&set, "bc"), 1);
+	assert_true(pfu_names_has(&set, "a", 1));
+	assert_true(pfu_names_has(&set, "ab", 1));
+	assert_true(pfu_names_has(&set, "bc", 2));
+	assert_false(pfu_names_has(&set, "bc", 1));
+	assert_false(pfu_names_has(&set, "b", 1));
+	pfu_names_clear(&set);
+	assert_false(pfu_names_has(&set, "a", 1));
+}
+
+static void takes_the_given_length_only(void **state)
+{
+	struct pfu_names set = { 0 };
+
+	(void)state;
+	assert_int_equal(pfu_names_add(&set, "dir///", 3), 1);
+	assert_int_equal(add(&set, "dir"), 0);
+	assert_int_equal(pfu_names_add(&set, "director", 3), 0);
+	assert_int_equal(add(&set, "di"), 1);
+	assert_int_equal(add(&set, "dirt"), 1);
+	pfu_names_clear(&set);
+}
+
+/* The set holds copies: what it was given may go. */
+static void keeps_copies(void **state)
+{
+	struct pfu_names set = { 0 };
+	char buf[] = "one";
+
+	(void)state;
+	assert_int_equal(add(&set, buf), 1);
+	memcpy(buf, "two", 3);
+	assert_int_equal(add(&set, "two"), 1);
+	assert_int_equal(add(&set, "one"), 0);
+	pfu_names_clear(&set);
+}
+
+static void is_empty_once_cleared(void **state)
+{
+	struct pfu_names set = { 0 };
+
+	(void)state;
+	pfu_names_clear(&set);
+	assert_int_equal(add(&set, "a"), 1);
+	pfu_names_clear(&set);
+	assert_int_equal(set.used, 0);
+	assert_int_equal(add(&set, "a"), 1);
+	pfu_names_clear(&set);
+}
+
+static void grows(void **state)
+{
+	enum { N = 200000 };
+	struct pfu_names set = { 0 };
+	char name[32];
+	int round, i;
+
+	(void)state;
+	for (round = 0; round < 2; round++) {
+		for (i = 0; i < N; i++) {
+			snprintf(name, sizeof(name), "name-%d", i);
+			assert_int_equal(add(&set, name), round == 0);
+		}
+	}
+	assert_int_equal(set.used, N);
+	pfu_names_clear(&set);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(says_what_is_new),
+		cmocka_unit_test(tells_what_is_there),
+		cmocka_unit_test(takes_the_given_length_only),
+		cmocka_unit_test(keeps_copies),
+		cmocka_unit_test(is_empty_once_cleared),
+		cmocka_unit_test(grows),
+	};
+
+	unit_watchdog();
+	return cmocka_run_group_tests_name("names", tests, NULL, NULL);
+}

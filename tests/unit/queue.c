@@ -1,0 +1,372 @@
+/*
+ * queue.c - tests of pfu/queue.h: which task runs next, and what is counted.
+ */
+#include "unit.h"
+#include <pfu/queue.h>
+
+static struct pfu_task task_of(struct pfu_group *group)
+{
+	return (struct pfu_task){ .group = group };
+}
+
+static void start(struct pfu_queue *q, unsigned int workers, size_t resume, bool in_order)
+{
+	assert_int_equal(pfu_queue_init(q, workers, resume, in_order), 0);
+	assert_null(pfu_queue_pop(q));
+}
+
+static void finish(struct pfu_queue *q)
+{
+	assert_null(pfu_queue_pop(q));
+	assert_int_equal(q->waiting, 0);
+	assert_int_equal(q->later, 0);
+	assert_int_equal(q->bytes, 0);
+	assert_int_equal(q->work, 0);
+	pfu_queue_destroy(q);
+}
+
+static void first_in_first_out_within_a_group(void **state)
+{
+	struct pfu_queue q;
+	struct pfu_group g = { 0 };
+	struct pfu_task t[5];
+	size_t i;
+
+	(void)state;
+	start(&q, 8, 0, false);
+	for (i = 0; i < 3; i++) {
+		t[i] = task_of(&g);
+		pfu_queue_push(&q, &t[i]);
+	}
+	assert_ptr_equal(pfu_queue_pop(&q), &t[0]);
+	for (; i < COUNT(t); i++) {
+		t[i] = task_of(&g);
+		pfu_queue_push(&q, &t[i]);
+	}
+	for (i = 1; i < COUNT(t); i++)
+		assert_ptr_equal(pfu_queue_pop(&q), &t[i]);
+	for (i = 0; i < COUNT(t); i++)
+		pfu_queue_done(&q, &g);
+	assert_int_equal(g.running, 0);
+	finish(&q);
+}
+
+static void newest_group_first(void **state)
+{
+	struct pfu_queue q;
+	struct pfu_group g[3] = { 0 };
+	struct pfu_task t[3];
+	size_t i;
+
+	(void)state;
+	start(&q, 4, 0, false);
+	for (i = 0; i < 3; i++) {
+		t[i] = task_of(&g[i]);
+		pfu_queue_push(&q, &t[i]);
+	}
+	for (i = 3; i-- > 0;) {
+		assert_ptr_equal(pfu_queue_pop(&q), &t[i]);
+		pfu_queue_done(&q, &g[i]);
+	}
+	finish(&q);
+}
+
+/* However new the other is, the group with fewer workers in it is served. */
+static void fewest_workers_first(void **state)
+{
+	struct pfu_queue q;
+	struct pfu_group a = { 0 }, b = { 0 };
+	struct pfu_task ta[4], tb[4];
+	size_t i;
+
+	(void)state;
+	start(&q, 8, 0, false);
+	for (i = 0; i < 4; i++) {
+		ta[i] = task_of(&a);
+		pfu_queue_push(&q, &ta[i]);
+	}
+	assert_ptr_equal(pfu_queue_pop(&q), &ta[0]); /* a: 1 worker */
+	assert_ptr_equal(pfu_queue_pop(&q), &ta[1]); /* a: 2 */
+	for (i = 0; i < 4; i++) {
+		tb[i] = task_of(&b);
+		pfu_queue_push(&q, &tb[i]);
+	}
+	assert_ptr_equal(pfu_queue_pop(&q), &tb[0]); /* b: 1 */
+	assert_ptr_equal(pfu_queue_pop(&q), &tb[1]); /* b: 2, touched last */
+	assert_ptr_equal(pfu_queue_pop(&q), &tb[2]); /* b: 3 */
+	assert_ptr_equal(pfu_queue_pop(&q), &ta[2]); /* a: 3, touched last */
+	pfu_queue_done(&q, &b);			     /* b: 2 */
+	assert_ptr_equal(pfu_queue_pop(&q), &tb[3]);
+	assert_ptr_equal(pfu_queue_pop(&q), &ta[3]);
+	assert_int_equal(a.running, 4);
+	assert_int_equal(b.running, 3);
+	for (i = 0; i < 4; i++)
+		pfu_queue_done(&q, &a);
+	for (i = 0; i < 3; i++)
+		pfu_queue_done(&q, &b);
+	finish(&q);
+}
+
+static void later_tasks_wait_for_the_queue_to_drain(void **state)
+{
+	struct pfu_queue q;
+	struct pfu_group g = { 0 }, h = { 0 };
+	struct pfu_task t[4], later[2];
+	size_t i;
+
+	(void)state;
+	start(&q, 4, 100, false);
+	for (i = 0; i < 2; i++) {
+		later[i] = task_of(&h);
+		later[i].bytes = 1000;
+		later[i].work = 1000;
+		pfu_queue_push_later(&q, &later[i]);
+	}
+	for (i = 0; i < 4; i++) {
+		t[i] = task_of(&g);
+		t[i].bytes = 50;
+		t[i].work = 3;
+		pfu_queue_push(&q, &t[i]);
+	}
+	assert_int_equal(q.waiting, 6);
+	assert_int_equal(q.later, 2);
+	assert_int_equal(q.bytes, 200);
+	assert_int_equal(q.work, 12);
+	for (i = 0; i < 3; i++) /* 200, 150 and 100 bytes wait: not below the level */
+		assert_ptr_equal(pfu_queue_pop(&q), &t[i]);
+	assert_int_equal(q.bytes, 50);
+	assert_ptr_equal(pfu_queue_pop(&q), &later[1]);
+	assert_ptr_equal(pfu_queue_pop(&q), &later[0]);
+	assert_int_equal(q.later, 0);
+	assert_ptr_equal(pfu_queue_pop(&q), &t[3]);
+	for (i = 0; i < 4; i++)
+		pfu_queue_done(&q, &g);
+	pfu_queue_done(&q, &h);
+	pfu_queue_done(&q, &h);
+	finish(&q);
+}
+
+/* With a level of 0 they run when nothing else waits. */
+static void later_tasks_run_last(void **state)
+{
+	struct pfu_queue q;
+	struct pfu_group g = { 0 };
+	struct pfu_task t = task_of(&g), later = task_of(&g);
+
+	(void)state;
+	start(&q, 1, 0, false);
+	pfu_queue_push_later(&q, &later);
+	pfu_queue_push(&q, &t); /* of no bytes at all */
+	assert_ptr_equal(pfu_queue_pop(&q), &t);
+	pfu_queue_done(&q, &g);
+	assert_ptr_equal(pfu_queue_pop(&q), &later);
+	pfu_queue_done(&q, &g);
+	finish(&q);
+}
+
+static void in_order_it_is_a_stack(void **state)
+{
+	struct pfu_queue q;
+	struct pfu_group g[2] = { 0 };
+	struct pfu_task t[6];
+	size_t i;
+
+	(void)state;
+	start(&q, 1, 0, true);
+	for (i = 0; i < 6; i++) {
+		t[i] = task_of(&g[i % 2]);
+		t[i].bytes = 10;
+		t[i].work = 1;
+		if (i == 2)
+			pfu_queue_push_later(&q, &t[i]);
+		else
+			pfu_queue_push(&q, &t[i]);
+		assert_int_equal(q.waiting, i + 1);
+	}
+	for (i = 6; i-- > 0;) {
+		assert_ptr_equal(pfu_queue_pop(&q), &t[i]);
+		assert_int_equal(t[i].group->running, 1);
+		assert_int_equal(q.waiting, i);
+		pfu_queue_done(&q, t[i].group);
+	}
+	finish(&q);
+}
+
+/* ---- random operations against a model that searches for what it should find ---- */
+
+enum { GROUPS = 12, WORKERS = 7, TASKS = 400, ROUNDS = 300000 / UNIT_SLOW, RESUME = 700 };
+
+struct model {
+	struct pfu_group group[GROUPS];
+	unsigned int running[GROUPS];
+	unsigned long stamp[GROUPS]; /* when it was touched last */
+	struct pfu_task task[TASKS];
+	enum { IDLE, WAITS, LATER, RUNS } is[TASKS];
+	unsigned long since[TASKS]; /* when it began to wait */
+	unsigned long now;
+	unsigned int busy; /* workers in tasks */
+	size_t bytes, work, waiting, later;
+};
+
+static bool has_waiting(const struct model *m, size_t group)
+{
+	size_t i;
+
+	for (i = 0; i < TASKS; i++) {
+		if (m->is[i] == WAITS && m->task[i].group == &m->group[group])
+			return true;
+	}
+	return false;
+}
+
+/* The number of the task that should come next; TASKS: none. */
+static size_t expected(const struct model *m)
+{
+	size_t best = GROUPS, found = TASKS, i;
+
+	if (m->later && (m->later == m->waiting || m->bytes < RESUME)) {
+		for (i = 0; i < TASKS; i++) {
+			if (m->is[i] == LATER && (found == TASKS || m->since[i] > m->since[found]))
+				found = i;
+		}
+		return found;
+	}
+	for (i = 0; i < GROUPS; i++) {
+		if (!has_waiting(m, i))
+			continue;
+		if (best == GROUPS || m->running[i] < m->running[best] ||
+		    (m->running[i] == m->running[best] && m->stamp[i] > m->stamp[best]))
+			best = i;
+	}
+	for (i = 0; i < TASKS; i++) {
+		if (m->is[i] == WAITS && m->task[i].group == &m->group[best] &&
+		    (found == TASKS || m->since[i] < m->since[found]))
+			found = i;
+	}
+	return found;
+}
+
+static void model_push(struct model *m, struct pfu_queue *q, uint64_t *seed)
+{
+	size_t i = rnd_below(seed, TASKS), g = rnd_below(seed, GROUPS);
+	struct pfu_task *t = &m->task[i];
+
+	if (m->is[i] != IDLE)
+		return;
+	*t = (struct pfu_task){
+		.group = &m->group[g],
+		.bytes = rnd_below(seed, 30),
+		.work = rnd_below(seed, 4),
+	};
+	m->since[i] = ++m->now;
+	m->waiting++;
+	if (rnd_below(seed, 8) == 0) {
+		m->is[i] = LATER;
+		m->later++;
+		pfu_queue_push_later(q, t);
+		return;
+	}
+	if (!has_waiting(m, g))
+		m->stamp[g] = ++m->now;
+	m->is[i] = WAITS;
+	m->bytes += t->bytes;
+	m->work += t->work;
+	pfu_queue_push(q, t);
+}
+
+static void model_pop(struct model *m, struct pfu_queue *q)
+{
+	size_t i = expected(m), g;
+	struct pfu_task *t = pfu_queue_pop(q);
+
+	if (i == TASKS) {
+		assert_null(t);
+		return;
+	}
+	assert_ptr_equal(t, &m->task[i]);
+	g = (size_t)(t->group - m->group);
+	m->waiting--;
+	if (m->is[i] == LATER) {
+		m->later--;
+	} else {
+		m->bytes -= t->bytes;
+		m->work -= t->work;
+	}
+	m->is[i] = RUNS;
+	m->running[g]++;
+	m->stamp[g] = ++m->now;
+	m->busy++;
+}
+
+static void model_done(struct model *m, struct pfu_queue *q, size_t i)
+{
+	size_t g = (size_t)(m->task[i].group - m->group);
+
+	m->is[i] = IDLE;
+	m->running[g]--;
+	m->stamp[g] = ++m->now;
+	m->busy--;
+	pfu_queue_done(q, &m->group[g]);
+}
+
+static void model_done_any(struct model *m, struct pfu_queue *q, uint64_t *seed)
+{
+	size_t i, skip;
+
+	if (m->busy == 0)
+		return;
+	skip = rnd_below(seed, m->busy);
+	for (i = 0; m->is[i] != RUNS || skip-- > 0; i++)
+		;
+	model_done(m, q, i);
+}
+
+static void random_operations_as_the_model_says(void **state)
+{
+	static struct model m;
+	struct pfu_queue q;
+	uint64_t seed = 1;
+	unsigned int i, what, filling = 0;
+
+	(void)state;
+	start(&q, WORKERS, RESUME, false);
+	for (i = 0; i < ROUNDS; i++) {
+		/* Long times of filling and of draining, so that all levels are reached. */
+		if (i % 2000 == 0)
+			filling = 1 + rnd_below(&seed, 3);
+		what = rnd_below(&seed, 6);
+		if (what < filling)
+			model_push(&m, &q, &seed);
+		else if (what % 2 == 0 || m.busy == WORKERS)
+			model_done_any(&m, &q, &seed);
+		else
+			model_pop(&m, &q);
+		assert_int_equal(q.waiting, m.waiting);
+		assert_int_equal(q.later, m.later);
+		assert_int_equal(q.bytes, m.bytes);
+		assert_int_equal(q.work, m.work);
+	}
+	while (m.waiting || m.busy) {
+		model_done_any(&m, &q, &seed);
+		model_pop(&m, &q);
+	}
+	for (i = 0; i < GROUPS; i++)
+		assert_int_equal(m.group[i].running, 0);
+	finish(&q);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(first_in_first_out_within_a_group),
+		cmocka_unit_test(newest_group_first),
+		cmocka_unit_test(fewest_workers_first),
+		cmocka_unit_test(later_tasks_wait_for_the_queue_to_drain),
+		cmocka_unit_test(later_tasks_run_last),
+		cmocka_unit_test(in_order_it_is_a_stack),
+		cmocka_unit_test(random_operations_as_the_model_says),
+	};
+
+	unit_watchdog();
+	return cmocka_run_group_tests_name("queue", tests, NULL, NULL);
+}
