@@ -114,6 +114,34 @@ def _only_acl(diff):
     return first == second
 
 
+def order_matters(case, before, after, sources):
+    """Has cp changed something that it also was to copy?  (A target that is a link to another source.)
+
+    What is copied then hangs on which of the two comes first, and with threads that is open.
+    before, after: the reference's trees; sources: the real paths of what was to be copied.
+    """
+    for path, entry in before.items():
+        now = after.get(path, {})
+        if any(entry.get(f) != now.get(f) for f in ("type", "size", "content", "target")) and \
+                any(path == s or path.startswith(s + "/") or s == "." for s in sources):
+            return True
+    return False
+
+
+def source_operands(args):
+    """The operands of cp that are not its target."""
+    words, target, rest = [], False, iter(args)
+    for arg in rest:
+        if arg in ("-t", "--target-directory", "-S", "--suffix"):
+            target = target or arg.startswith(("-t", "--t"))
+            next(rest, None)
+        elif arg.startswith("--target-directory="):
+            target = True
+        elif not arg.startswith("-") or arg == "-":
+            words.append(arg)
+    return words if target or len(words) < 2 else words[:-1]
+
+
 def gated(program, case, version, before):
     for programs, reason, applies in GATES:
         if program in programs.split() and applies(case, version, before):
@@ -250,4 +278,4 @@ def describe(diffs):
         else:
             where = f" of {ascii(diff[3])}" if len(diff) > 3 else ""
             lines.append(f"{diff[0]}{where}: reference {diff[1]}, ours {diff[2]}")
-    return lines
+    return [re.sub("(.)\\1{60,}", lambda m: f"{m[1]}{{{len(m[0])}}}", line) for line in lines]

@@ -46,7 +46,9 @@ class TreeGenerator:
         roll = self.rng.random()
         if self.backup_names and roll > 0.6:
             return self.rng.choice(BACKUP)
-        return self.rng.choice(ODD if roll < self.odd_share else SIMPLE)
+        name = self.rng.choice(ODD if roll < self.odd_share else SIMPLE)
+        # The longest name is for few cases: with it no name for a backup fits.
+        return name if len(name) < 255 or self.rng.random() < 0.3 else "x"
 
     def paths(self, kinds="fdlhpscb"):
         return [e["path"] for e in self.entries if e["type"] in kinds]

@@ -21,7 +21,8 @@ class Shrinker:
         best, before = case, None
         while before != best and self.budget > 0:
             before = best
-            for step in (self.drop_entries, self.drop_args, self.drop_attributes, self.simplify):
+            for step in (self.drop_entries, self.drop_args, self.drop_attributes, self.simplify,
+                         self.plain_names):
                 best = step(best)
         return best
 
@@ -78,6 +79,42 @@ class Shrinker:
                 if self.try_case(smaller):
                     case = smaller
         return case
+
+    def plain_names(self, case):
+        """Names of one letter, where the odd ones are not what it hangs on."""
+        for name in odd_names(case):
+            used = {part for e in case["entries"] for part in e["path"].split("/")}
+            free = [letter for letter in "ghijklmnopqruvwz" if letter not in used]
+            if free:
+                smaller = rename(case, name, free[0])
+                if self.try_case(smaller):
+                    case = smaller
+        return case
+
+
+def odd_names(case):
+    parts = {part for e in case["entries"] for part in e["path"].split("/")}
+    return sorted(p for p in parts if len(p) > 1)
+
+
+def rename(case, old, new):
+    """CASE with the name OLD, wherever it is a whole component of a path, changed to NEW."""
+    def change(path):
+        return "/".join(new if part == old else part for part in path.split("/"))
+
+    def argument(arg):
+        head, equals, tail = arg.partition("=")
+        return head + equals + change(tail) if arg.startswith("--") and equals else change(arg)
+
+    case = copy.deepcopy(case)
+    for entry in case["entries"]:
+        for key in ("path", "target"):
+            if key in entry:
+                entry[key] = change(entry[key])
+        if entry.get("mount", "").startswith("bind:"):
+            entry["mount"] = "bind:" + change(entry["mount"][5:])
+    case["args"] = [argument(a) for a in case["args"]]
+    return case
 
 
 def without(entries, path):

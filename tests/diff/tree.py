@@ -16,6 +16,7 @@ Names are str with surrogateescape, so that a description is JSON.
 import ctypes
 import errno
 import os
+import re
 import shlex
 import socket
 import stat
@@ -70,20 +71,20 @@ def segment(seed, length):
 
 
 class Tree:
-    """Builds one description in TOP/o/w, its root directory; wipes TOP.
+    """Builds one description in TOP/o/o/o/o/w, its root directory; wipes TOP.
 
-    The two directories above catch what a program does to "..".
+    The directories above catch what a program does to ".." and "../..".
     """
 
     def __init__(self, top, owner=None):
         self.top = top              # bytes, absolute
-        self.root = top + b"/o/w"
+        self.root = top + b"/o" * 4 + b"/w"
         self.owner = owner          # (uid, gid) of entries that name none; None: not root
         self.mounts = []
         self.fifos = []
 
     def build(self, entries):
-        above = (self.top, self.top + b"/o", self.root)
+        above = [self.top + b"/o" * n for n in range(5)] + [self.root]
         for path in above:
             os.mkdir(path, 0o755)
             if self.owner is not None:
@@ -210,7 +211,7 @@ class Snapshot:
         self.root, self.new_since, self.atimes = tree.root, new_since, atimes
         self.entries, self._inodes, self._stats = {}, {}, {}
         self.endless = False
-        self._walk(tree.top, b"../..", os.lstat(tree.top).st_dev)
+        self._walk(tree.top, b"../../../../..", os.lstat(tree.top).st_dev)
         for paths in self._inodes.values():
             if len(paths) > 1:
                 for path in paths:
@@ -223,7 +224,7 @@ class Snapshot:
         for name in self._list(full):
             here = full + b"/" + name
             path = rel + b"/" + name if rel else name
-            path = {b"../../o": b"..", b"../w": b"."}.get(path, path)
+            path = b"." if path == b"../w" else re.sub(rb"^((\.\./)*\.\.)/\.\./o$", rb"\1", path)
             info = self._lstat(here)
             entry = self._describe(here, info, dev)
             self.entries[dec(path)] = entry
