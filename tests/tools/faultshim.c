@@ -30,15 +30,15 @@
  * pwrite, writev, copy_file_range, sendfile, splice, ficlone (ioctl FICLONE, FICLONERANGE), ioctl
  * (others), lseek, ftruncate, fallocate, posix_fallocate, unlinkat (unlink), rmdir (unlinkat with
  * AT_REMOVEDIR), mkdirat (mkdir), mknodat (mknod, mkfifo), symlinkat (symlink), linkat (link),
- * readlinkat (readlink), renameat (rename, renameat2), fchmod, fchmodat (chmod), fchmodat2, fchown, fchownat
- * (chown, lchown), futimens, utimensat, getdents64, faccessat (access, faccessat2), fsync
+ * readlinkat (readlink), renameat (rename, renameat2), fchmod, fchmodat (chmod), fchmodat2, fchown,
+ * fchownat (chown, lchown), futimens, utimensat, getdents64, faccessat (access, faccessat2), fsync
  * (fdatasync), syncfs, unshare, fgetxattr fsetxattr flistxattr fremovexattr (with them the same of
  * l*xattr and *xattr, since which of the three is called is a matter of taste), setrlimit,
  * pthread_create, malloc (calloc, realloc, aligned_alloc, posix_memalign).
  *
  * Of read, pread, write, pwrite, readv, writev, lseek and close only those on regular files count,
- * and of close only where the file was opened for writing, so that pipes and terminals do not disturb
- * the count; `any` lifts that.
+ * and of close only where the file was opened for writing, so that pipes and terminals do not
+ * disturb the count; `any` lifts that.
  *
  * The same calls made through syscall(2) are seen too.  Those that glibc makes inside itself
  * (stdio, readdir) are not.
@@ -342,7 +342,8 @@ static const char *subject(int fd, const char *name, char buf[static PATH_MAX])
 		return name;
 	buf[0] = '\0';
 	if (fd >= 0) {
-		snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
+		/* (A thread may have a table of descriptors of its own.) */
+		snprintf(link, sizeof link, "/proc/thread-self/fd/%d", fd);
 		n = raw(SYS_readlinkat, AT_FDCWD, (long)link, (long)buf, PATH_MAX - 1, 0, 0);
 		if (n > 0)
 			buf[n] = '\0';
@@ -457,7 +458,7 @@ static int decide(enum call call, int fd, const char *name, size_t *len, bool *z
 
 /*
  * The body of a wrapper: CALL on FD, NAME (or NULL), LENP (or NULL), and the expression that makes
- * it.  BAD and DONE are what a failure and `zero` return.
+ * it.
  */
 #define WRAP(call, fd, name, lenp, expression) \
 	do { \
