@@ -268,6 +268,7 @@ static bool complete_node(struct pfu_worker *worker, struct pfu_group *group)
 		node->guessed = false;
 		node->sure = true;
 		pfu_walk_share(l, node);
+		node->listing.next = NULL; /* what was behind it when it waited last */
 		pfu_pool_submit(w->pool, &node->listing);
 		return false;
 	}
@@ -363,8 +364,12 @@ static void split(struct pfu_local *l, struct chunk *c, unsigned int left)
 	unsigned int give = left / 2, n = left - give;
 	size_t at = c->at;
 
-	for (; n > 0; n--)
-		at += ((struct pfu_dirent *)(void *)(c->entries + at))->d_reclen;
+	while (n > 0) {
+		struct pfu_dirent *e = (struct pfu_dirent *)(void *)(c->entries + at);
+
+		at += e->d_reclen;
+		n -= e->d_name[0] != '\0'; /* those that need no work are not counted */
+	}
 	rest = chunk_new(c->node, c->entries + at, c->size - at, give);
 	if (!rest)
 		return; /* then this worker does it */
@@ -376,21 +381,26 @@ static void split(struct pfu_local *l, struct chunk *c, unsigned int left)
 	pfu_pool_submit(l->walk->pool, &rest->task);
 }
 
-/* Submits the directory that an entry turned out to be; in order: after the rest of its chunk. */
-static void descend(struct pfu_local *l, struct chunk *c, const struct pfu_entry *entry)
+/*
+ * Submits the directory that an entry turned out to be.  In order it comes before
+ * the rest of its chunk.  True: that has been handed in again.
+ */
+static bool descend(struct pfu_local *l, struct chunk *c, const struct pfu_entry *entry)
 {
 	struct pfu_walk *w = l->walk;
 	struct pfu_node *child = w->options.ops->descend(l, c->node, entry);
+	bool put_back = w->in_order && c->at < c->size;
 
 	if (!child)
-		return;
+		return false;
 	pfu_walk_share(l, c->node);
 	pfu_pool_adopt(w->pool, &child->group);
-	if (w->in_order && c->at < c->size) {
+	if (put_back) {
 		c->task.next = NULL;
 		pfu_pool_submit(w->pool, &c->task);
 	}
 	pfu_pool_submit(w->pool, &child->listing);
+	return put_back;
 }
 
 static bool worth_splitting(struct pfu_local *l, unsigned int left, uint64_t moved)
@@ -408,7 +418,7 @@ static bool work_on(struct pfu_local *l, struct chunk *c)
 	struct pfu_node *node = c->node;
 	uint64_t moved = l->moved;
 	unsigned int done = 0;
-	bool in_order = l->walk->in_order, more;
+	bool in_order = l->walk->in_order;
 
 	if (!ops->begin(l, node))
 		return true;
@@ -419,13 +429,11 @@ static bool work_on(struct pfu_local *l, struct chunk *c)
 		c->at += e->d_reclen;
 		if (e->d_name[0] == '\0')
 			continue;
-		if ((in_order && e->d_type == DT_DIR) || ops->entry(l, node, &entry) == PFU_DESCEND) {
-			more = c->at < c->size;
-			descend(l, c, &entry);
-			if (in_order && more) {
-				ops->end(l, node);
-				return false;
-			}
+		if (((in_order && e->d_type == DT_DIR) ||
+		     ops->entry(l, node, &entry) == PFU_DESCEND) &&
+		    descend(l, c, &entry)) {
+			ops->end(l, node);
+			return false;
 		}
 		done++;
 		if (c->count > done && worth_splitting(l, c->count - done, l->moved - moved))
