@@ -68,9 +68,13 @@ GATES = [
      and any(a in ("--reflink", "--reflink=always") for a in case["args"])),
     ("rm", "until 9.1 -d says that a directory that it cannot read is not empty",
      lambda case, version, before: version < (9, 2) and _unreadable_operand(case, before)),
-    ("cp", "--update has no argument until 9.2",
-     lambda case, version, before: version < (9, 3)
-     and any(a.startswith("--up") and "=" in a for a in case["args"])),
+    ("cp", "an option that the reference has not yet",
+     lambda case, version, before: any(
+         version < since and any(a.startswith(option) for a in case["args"])
+         for since, option in (((9, 2), "--debug"), ((9, 3), "--update="), ((9, 3), "--up="),
+                               ((9, 6), "--keep-directory-symlink")))),
+    ("cp rm", "before 9.7 or so diagnostics begin with the whole path that the program was called by",
+     lambda case, version, before: version < (9, 7) and bool(case.get("path"))),
 ]
 
 EXCUSED = [
