@@ -21,6 +21,9 @@
 #include <string.h>
 #include <unistd.h>
 
+/* So many diagnostics about a full file system are shown, the others counted. */
+#define NO_SPACE_TOLD 20
+
 /* --parents: a directory on the way to a target, to be given its source's attributes at the end. */
 struct parent {
 	struct parent *next;
@@ -188,7 +191,7 @@ static void note_target(struct copying *c, struct cp_node *cn, int fd, const str
 {
 	pfu_dir_identify(cn->target, st);
 	if (st->st_dev != cn->target_dev)
-		cn->close_tells = pfu_fstype_of(c->fs, fd) & PFU_FS_NETWORK;
+		cn->network = pfu_fstype_of(c->fs, fd) & PFU_FS_NETWORK;
 	cn->target_dev = st->st_dev;
 	cn->target_gid = st->st_gid;
 }
@@ -384,7 +387,7 @@ static struct cp_node *new_node(struct copying *c, struct cp_node *up, const cha
 	cn->dropped = true;
 	cn->target_dev = up ? up->target_dev : c->directory_st.st_dev;
 	cn->target_gid = (gid_t)-1;
-	cn->close_tells = up ? up->close_tells : c->close_tells;
+	cn->network = up ? up->network : c->target_network;
 	pfu_node_init(c->walk, &cn->node, up ? &up->node : NULL, dir);
 	return cn;
 }
@@ -945,6 +948,43 @@ static bool is_target_within(struct copying *c)
 	return within;
 }
 
+/* Passes diagnostics on; but when a target is full, not one for each of a million files. */
+static void filter_message(void *ctx, enum pfu_severity severity, int errnum, const char *text)
+{
+	struct copying *c = ctx;
+
+	if ((errnum == ENOSPC || errnum == EDQUOT) &&
+	    atomic_fetch_add(&c->no_space, 1) >= NO_SPACE_TOLD)
+		return;
+	c->outer->message(c->outer->ctx, severity, errnum, text);
+}
+
+static void filter_output(void *ctx, const char *text)
+{
+	struct copying *c = ctx;
+
+	c->outer->output(c->outer->ctx, text);
+}
+
+static bool filter_ask(void *ctx, const char *question)
+{
+	struct copying *c = ctx;
+
+	return c->outer->ask(c->outer->ctx, question);
+}
+
+static void tell_no_space(struct copying *c)
+{
+	unsigned long n = atomic_load(&c->no_space);
+	char number[32];
+
+	if (n <= NO_SPACE_TOLD)
+		return;
+	snprintf(number, sizeof(number), "%lu", n - NO_SPACE_TOLD);
+	pfu_message(c->outer, PFU_ERROR, 0, "%s more failures for want of space are not shown",
+		    number);
+}
+
 static bool prepare(struct copying *c, const char *directory)
 {
 	const struct pfu_copy_options *o = c->options;
@@ -993,7 +1033,7 @@ static bool run(struct copying *c)
 	};
 
 	c->source_flags = kind_of(c, c->operands[0].source);
-	c->close_tells = target_flags & PFU_FS_NETWORK;
+	c->target_network = target_flags & PFU_FS_NETWORK;
 	wo.network = (c->source_flags | target_flags) & PFU_FS_NETWORK;
 	wo.workers = o->workers ? o->workers : pfu_fstype_workers(wo.network ? PFU_FS_NETWORK : 0);
 	if (o->interactive == PFU_INTERACTIVE_ASK)
@@ -1018,7 +1058,9 @@ bool pfu_copy(const struct pfu_copy_options *options, const struct pfu_report *r
 	struct copying c = {
 		.options = options,
 		.fs = options->fs ? options->fs : &pfu_fsys_posix,
-		.report = report,
+		.report = &c.filter,
+		.filter = { &c, filter_message, filter_output, filter_ask },
+		.outer = report,
 		.operands = operands,
 		.count = count,
 	};
@@ -1029,6 +1071,7 @@ bool pfu_copy(const struct pfu_copy_options *options, const struct pfu_report *r
 		return true;
 	pthread_mutex_init(&c.lock, NULL);
 	ok = prepare(&c, directory) && run(&c);
+	tell_no_space(&c);
 	pfu_names_clear(&c.targets);
 	pfu_names_clear(&c.created);
 	pfu_names_clear(&c.sources);

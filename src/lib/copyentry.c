@@ -53,6 +53,17 @@ void fail_both(struct item *it, int err, const char *format)
 	free(target);
 }
 
+void fail_source_first(struct item *it, int err, const char *format)
+{
+	char *source = item_source(it), *target = item_target(it);
+
+	atomic_store(&it->c->failed, true);
+	pfu_message(it->c->report, PFU_ERROR, err, format, source ? source : it->sname,
+		    target ? target : it->dname);
+	free(source);
+	free(target);
+}
+
 /* Prints a line of -v about the target. */
 static void say_target(struct item *it, const char *format)
 {
@@ -285,13 +296,7 @@ static enum outcome check_existing(struct item *it, const struct stat *st, struc
 	bool done;
 
 	if (!may_be_same(it, st, t, &done)) {
-		char *source = item_source(it), *target = item_target(it);
-
-		atomic_store(&it->c->failed, true);
-		pfu_message(it->c->report, PFU_ERROR, 0, "%q and %q are the same file",
-			    source ? source : it->sname, target ? target : it->dname);
-		free(source);
-		free(target);
+		fail_source_first(it, 0, "%q and %q are the same file");
 		return FAILED;
 	}
 	verdict = leave_alone(it, st, t);
@@ -312,18 +317,10 @@ static enum outcome check_existing(struct item *it, const struct stat *st, struc
 
 		if (!t->lstat)
 			(void)it->c->fs->fstatat(it->dfd, it->dname, &link, AT_SYMLINK_NOFOLLOW);
-		if (S_ISLNK(link.st_mode) && !t->lstat && !o->backup) {
-			char *source = item_source(it), *target = item_target(it);
-
-			atomic_store(&it->c->failed, true);
-			pfu_message(it->c->report, PFU_ERROR, 0,
-				    "will not copy %q through just-created symlink %q",
-				    source ? source : it->sname, target ? target : it->dname);
-			free(source);
-			free(target);
-		} else {
+		if (S_ISLNK(link.st_mode) && !t->lstat && !o->backup)
+			fail_source_first(it, 0, "will not copy %q through just-created symlink %q");
+		else
 			fail_both(it, 0, "will not overwrite just-created %q with %q");
-		}
 		return FAILED;
 	}
 	if (o->backup && !is_dot_or_dot_dot(it->sname) && !is_directory(&t->st))
@@ -358,14 +355,7 @@ enum outcome check_target(struct item *it, const struct stat *st, struct target 
 		t->is_new = true;
 		if (!it->node && !o->backup && !t->lstat && was_created(it) &&
 		    it->c->fs->fstatat(it->dfd, it->dname, &link, AT_SYMLINK_NOFOLLOW) == 0) {
-			char *source = item_source(it), *target = item_target(it);
-
-			atomic_store(&it->c->failed, true);
-			pfu_message(it->c->report, PFU_ERROR, 0,
-				    "will not copy %q through just-created symlink %q",
-				    source ? source : it->sname, target ? target : it->dname);
-			free(source);
-			free(target);
+			fail_source_first(it, 0, "will not copy %q through just-created symlink %q");
 			return FAILED;
 		}
 		return PARKED;
@@ -554,7 +544,7 @@ struct pfu_attrs item_attrs(const struct item *it, const struct stat *st, struct
 		 * A new file gets our user, and our group or its directory's. Not over a
 		 * network, where the server may see us as somebody else.
 		 */
-		.owner_is_right = !c->close_tells && st->st_uid == c->euid &&
+		.owner_is_right = !c->target_network && st->st_uid == c->euid &&
 				  st->st_gid == c->egid && gid == c->egid,
 		.default_acl = cn && cn->default_acl,
 	};

@@ -185,26 +185,18 @@ static bool data_failed(struct item *it, enum pfu_data_failure failure, int err)
 	case PFU_DATA_CANCELLED:
 		atomic_store(&it->c->failed, true);
 		break;
-	case PFU_DATA_CLONE: {
+	case PFU_DATA_CLONE:
 		fail_both(it, err, "failed to clone %q from %q");
 		break;
-	}
 	case PFU_DATA_READ:
 		fail_source(it, err, "error reading %q");
 		break;
 	case PFU_DATA_WRITE:
 		fail_target(it, err, "error writing %q");
 		break;
-	case PFU_DATA_COPY: {
-		char *source = item_source(it), *target = item_target(it);
-
-		atomic_store(&it->c->failed, true);
-		pfu_message(it->c->report, PFU_ERROR, err, "error copying %q to %q",
-			    source ? source : it->sname, target ? target : it->dname);
-		free(source);
-		free(target);
+	case PFU_DATA_COPY:
+		fail_source_first(it, err, "error copying %q to %q");
 		break;
-	}
 	case PFU_DATA_SEEK:
 		fail_source(it, err, "cannot lseek %q");
 		break;
@@ -219,14 +211,10 @@ static bool data_failed(struct item *it, enum pfu_data_failure failure, int err)
 
 static bool close_target(struct item *it, struct file *f)
 {
-	bool tells = it->node ? it->node->close_tells : it->c->close_tells;
 	int fd = f->out;
 
 	f->out = -1;
-	if (!tells) {
-		pfu_closer_add(&it->l->closer, fd);
-		return true;
-	}
+	/* Here an error of writing may come up at last (NFS, quotas): one by one. */
 	if (it->c->fs->close(fd) == 0)
 		return true;
 	fail_target(it, errno, "failed to close %q");
@@ -480,7 +468,7 @@ static struct split *split_new(struct item *it, struct file *f, unsigned int hel
 		pfu_dir_ref(it->ddir);
 	s->f = *f;
 	s->own_tables = it->l->own_table;
-	s->range = it->c->source_flags & PFU_FS_NETWORK || it->c->close_tells ? RANGE_NETWORK :
+	s->range = it->c->source_flags & PFU_FS_NETWORK || it->c->target_network ? RANGE_NETWORK :
 									       RANGE_LOCAL;
 	s->tail = f->st.st_size - TAIL;
 	s->refs = 1 + helpers;
@@ -492,7 +480,7 @@ static struct split *split_new(struct item *it, struct file *f, unsigned int hel
 /* How many further workers a file of this size can use just now. */
 static unsigned int helpers_for(struct item *it, const struct file *f)
 {
-	bool network = (it->c->source_flags & PFU_FS_NETWORK) || it->c->close_tells;
+	bool network = (it->c->source_flags & PFU_FS_NETWORK) || it->c->target_network;
 	off_t ranges = f->st.st_size / (network ? RANGE_NETWORK : RANGE_LOCAL);
 	unsigned int hungry;
 

@@ -30,14 +30,17 @@ struct known_dir {
 struct copying {
 	const struct pfu_copy_options *options;
 	const struct pfu_fsys *fs;
-	const struct pfu_report *report;
+	const struct pfu_report *report; /* `filter`, which passes on to `outer` */
+	struct pfu_report filter;
+	const struct pfu_report *outer;
+	atomic_ulong no_space; /* diagnostics about a full file system or quota */
 	const struct pfu_copy_operand *operands;
 	size_t count;
 	struct pfu_walk *walk;
 	struct pfu_dir *directory; /* the target directory, or NULL */
 	struct stat directory_st;
 	unsigned int source_flags; /* PFU_FS_* of the first operand's file system */
-	bool close_tells;	   /* close() of a target may report an error of writing */
+	bool target_network;	   /* the first target is on a network file system */
 	bool privileged;
 	uid_t euid;
 	gid_t egid;
@@ -76,7 +79,7 @@ struct cp_node {
 	bool default_acl;	  /* it gives new entries an ACL */
 	dev_t target_dev;
 	gid_t target_gid;	  /* -1: not known */
-	bool close_tells;
+	bool network;		  /* the target is on a network file system */
 };
 
 /* One entry or operand being copied, by one worker. */
@@ -122,8 +125,9 @@ static inline struct copying *copying_of(const struct pfu_local *l)
 /* Reports an error about the item's target or source; %q in the format. */
 void fail_target(struct item *it, int err, const char *format);
 void fail_source(struct item *it, int err, const char *format);
-/* The same with two names: first the target's, then the source's. */
+/* The same with two names: the target's, then the source's; and the other way round. */
 void fail_both(struct item *it, int err, const char *format);
+void fail_source_first(struct item *it, int err, const char *format);
 
 char *item_source(const struct item *it);
 char *item_target(const struct item *it);
