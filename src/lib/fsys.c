@@ -79,18 +79,42 @@ static int posix_renameat(int olddirfd, const char *oldname, int newdirfd, const
 }
 
 /*
- * Before Linux 6.6 the kernel has no chmod that does not follow links; the C
- * library then goes through an O_PATH descriptor and /proc.
+ * Before Linux 6.6 the kernel has no chmod(2) that does not follow links.  The C
+ * library makes one up by way of /proc/self/fd, which is the descriptor table of
+ * the process, not that of a thread that has its own: it could change any file.
  */
+static int chmod_by_descriptor(int dirfd, const char *name, mode_t mode)
+{
+	int fd = openat(dirfd, name, O_PATH | O_NOFOLLOW | O_CLOEXEC), rc = -1, err;
+	char path[64];
+	struct stat st;
+
+	if (fd < 0)
+		return -1;
+	if (fstat(fd, &st) == 0 && S_ISLNK(st.st_mode)) {
+		errno = EOPNOTSUPP;
+	} else {
+		snprintf(path, sizeof(path), "/proc/thread-self/fd/%d", fd);
+		rc = chmod(path, mode);
+		if (rc != 0 && errno == ENOENT)
+			errno = EOPNOTSUPP; /* no /proc */
+	}
+	err = errno;
+	close(fd);
+	errno = err;
+	return rc;
+}
+
 static int posix_fchmodat(int dirfd, const char *name, mode_t mode, int flags)
 {
-	if (flags & AT_SYMLINK_NOFOLLOW) {
-		int rc = (int)syscall(SYS_fchmodat2, dirfd, name, mode, flags);
+	int rc;
 
-		if (rc == 0 || (errno != ENOSYS && errno != EPERM))
-			return rc;
-	}
-	return fchmodat(dirfd, name, mode, flags);
+	if (!(flags & AT_SYMLINK_NOFOLLOW))
+		return fchmodat(dirfd, name, mode, flags);
+	rc = (int)syscall(SYS_fchmodat2, dirfd, name, mode, flags);
+	if (rc == 0 || (errno != ENOSYS && errno != EPERM))
+		return rc;
+	return chmod_by_descriptor(dirfd, name, mode);
 }
 
 static int posix_fstatfs_type(int fd, long *type)
