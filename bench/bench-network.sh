@@ -13,6 +13,11 @@ gentree=$top/build/tests/gentree
 PCP=${PCP:-$top/bin/pcp}
 PRM=${PRM:-$top/bin/prm}
 
+# In a mount namespace of our own: a mount that another's namespace holds on to outlives its umount.
+if [ "$(id -u)" = 0 ] && [ -z "${PRIVATE_MOUNTS:-}" ]; then
+	PRIVATE_MOUNTS=1 exec unshare -m --propagation private "$0" "$@"
+fi
+
 workloads=many,node,flat,imagenet,big,mix
 delays=500,1000,5000
 jobs=20,64,auto
@@ -37,6 +42,7 @@ usage() {
 		  --baseline=PCT    run cp and rm on only so much of the tree, and multiply ($baseline)
 		  --data=US         microseconds more for each MiB of data ($data)
 		  --fs=OPTION       a further option of latencyfs (may be repeated)
+		  --realtime        run all of it with a real-time priority: for a machine that has other work
 		  --dir=DIR         where trees and mounts are made ($dir)
 		  --csv=FILE        instead of build/bench/network-TIME.csv
 		  --quick           about a minute: two workloads at a tenth, 1 ms, 20 workers, no slow tools
@@ -54,6 +60,7 @@ for arg; do
 	--baseline=*) baseline=${arg#*=} ;;
 	--data=*) data=${arg#*=} ;;
 	--fs=*) fs_options+=("${arg#*=}") ;;
+	--realtime) [ -n "${REALTIME:-}" ] || REALTIME=1 exec chrt -r 1 "$0" "$@" ;;
 	--dir=*) dir=${arg#*=} ;;
 	--csv=*) csv=${arg#*=} ;;
 	--quick) workloads=many,node delays=1000 jobs=20,auto sides=both,remove tools=ours,gnu,xargs scale=10 ;;
