@@ -9,12 +9,15 @@
  *	src/pcp.c, prm.c   the two command lines
  *	src/cli.c          what these have in common: -j and -c, diagnostics, questions
  *
- *	src/lib/copy.c     what cp does with an operand, an entry, a finished directory
- *	src/lib/copydata.c the bytes of a file: reflink, copy_file_range, holes, ranges in parallel
+ *	src/lib/copy.c     what cp does with operands, and with directories before and after
+ *	  copyentry.c      their entries: what is at the target, and what to make there
+ *	  copyfile.c       one regular file, by one worker or by several
+ *	  samefile.c       are source and target one file, and does it matter?
+ *	src/lib/copydata.c the bytes of a file: reflink, copy_file_range, holes
  *	src/lib/attrs.c    mode, owner, times, access control lists, extended attributes
  *	src/lib/links.c    hard links: where the first copy of a file is
- *	src/lib/remove.c   what rm does with what cp would copy
- *	src/lib/backup.c   the name that a file's backup gets
+ *	src/lib/backup.c   names of backups
+ *	src/lib/remove.c   what rm does with operands, entries and emptied directories
  *	src/lib/walk.c     turns a tree into work: directories, and chunks of their entries
  *	src/lib/pool.c     the threads, and the counting that says when a directory is complete
  *	src/lib/queue.c    which piece of work is next

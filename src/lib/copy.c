@@ -129,6 +129,25 @@ static char *operand_target(struct copying *c, size_t operand)
 	return pfu_dir_path(c->directory, c->operands[operand].target);
 }
 
+/* Said once of an operand, however many of the directories made for it are met below it. */
+static void tell_into_itself(struct copying *c, size_t operand)
+{
+	char *target = operand_target(c, operand);
+	bool told;
+
+	pthread_mutex_lock(&c->lock);
+	told = c->into_itself == operand + 1;
+	c->into_itself = operand + 1;
+	pthread_mutex_unlock(&c->lock);
+	atomic_store(&c->failed, true);
+	if (!told)
+		pfu_message(c->report, PFU_ERROR, 0,
+			    "cannot copy a directory, %q, into itself, %q",
+			    c->operands[operand].source,
+			    target ? target : c->operands[operand].target);
+	free(target);
+}
+
 /*
  * Whether a directory may be copied as far as others are concerned.  Reports it
  * if not; *ok then says whether it is an error.
@@ -144,12 +163,7 @@ static bool is_new_directory(struct item *it, struct cp_node *cn, bool *ok)
 	if (!earlier || !target) {
 		is_new = true;
 	} else if (is_same_path(c, earlier, &cn->st)) {
-		top = operand_target(c, cn->operand);
-		atomic_store(&c->failed, true);
-		pfu_message(c->report, PFU_ERROR, 0,
-			    "cannot copy a directory, %q, into itself, %q",
-			    c->operands[cn->operand].source, top ? top : target);
-		free(top);
+		tell_into_itself(c, cn->operand);
 	} else if (strcmp(earlier, target) == 0 ||
 		   same_entry(c->fs, AT_FDCWD, earlier, AT_FDCWD, target)) {
 		pfu_message(c->report, PFU_WARNING, 0,

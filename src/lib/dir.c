@@ -80,12 +80,14 @@ bool pfu_dir_is(const struct pfu_dir *dir, const struct stat *st)
 	return is_identified(dir) && dir->dev == st->st_dev && dir->ino == st->st_ino;
 }
 
-/* Puts a name in front of what has been put before `at`; with a slash between unless it has one. */
+/* Puts a name in front of what has been put before `at`; with one slash between if asked. */
 static char *prepend(char *at, const char *name, bool slash)
 {
 	size_t len = strlen(name);
 
-	if (slash && !(len && name[len - 1] == '/'))
+	while (slash && len && name[len - 1] == '/')
+		len--;
+	if (slash)
 		*--at = '/';
 	at -= len;
 	memcpy(at, name, len);
