@@ -356,11 +356,11 @@ static struct pfu_dir **way_down(struct pfu_dirfds *t, struct pfu_dir *dir, size
 				 struct pfu_dirfd **from)
 {
 	struct pfu_dir *d, **way;
-	size_t n = 0, i;
+	size_t n = 1, i;
 
 	*from = NULL;
-	for (d = dir; d; d = d->parent) {
-		if (d != dir && (*from = pin(t, d)))
+	for (d = dir->parent; d; d = d->parent) {
+		if ((*from = pin(t, d)))
 			break;
 		n++;
 	}
@@ -447,7 +447,7 @@ void pfu_dirfds_drop(struct pfu_dirfds *t, struct pfu_dir *dir)
 	if (p)
 		pfu_dirfds_put(t, p);
 	lock(t);
-	last = --d->pins == 0;
+	last = --d->pins == 0; /* NOLINT(clang-analyzer-unix.Malloc): d is in use, so it is not freed */
 	if (last)
 		take_out(t, d);
 	unlock(t);
