@@ -68,6 +68,9 @@ GATES = [
      and any(a in ("--reflink", "--reflink=always") for a in case["args"])),
     ("rm", "until 9.1 -d says that a directory that it cannot read is not empty",
      lambda case, version, before: version < (9, 2) and _unreadable_operand(case, before)),
+    ("rm", "until 9.1 or so -i asks whether to descend into a directory that it cannot read",
+     lambda case, version, before: version < (9, 7) and ordered(case)
+     and any(e["type"] == "d" and int(e["mode"], 8) & 0o444 != 0o444 for e in before.values())),
     ("cp", "an option that the reference has not yet",
      lambda case, version, before: any(
          version < since and any(a.startswith(option) for a in case["args"])
