@@ -1955,6 +1955,7 @@ static int run(void)
 	fuse_session_unmount(se);
 	fuse_remove_signal_handlers(se);
 	fuse_session_destroy(se);
+	fuse_opt_free_args(&args);
 	__atomic_store_n(&session_over, true, __ATOMIC_RELEASE);
 	pthread_kill(signal_thread, SIGUSR1);
 	pthread_join(signal_thread, NULL);
