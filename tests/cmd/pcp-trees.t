@@ -189,6 +189,11 @@ pcp: cannot stat \"don't\": No such file or directory" 't7: messages quote as GN
 }
 run_once quoted
 
+# leaked DIR...: the files below that have got the secret; that a link was copied as one is right.
+leaked() {
+	find "$@" -type f -exec grep -ls secret {} +
+}
+
 # When f is opened it has become a link to a secret.
 file_swapped() {
 	mkdir s
@@ -198,7 +203,7 @@ file_swapped() {
 	FAULT_RUN="cd $PWD && mv s/f old && ln -s ../secret s/f" run_faulty 'openat:run:1:path=f' \
 		pcp "${jc[@]}" -r s d
 	struck 't8: a source file is swapped for a symbolic link'
-	is "$(grep -s secret d/f)" '' 't8: which is not followed'
+	is "$(leaked d)" '' 't8: which is not followed'
 	ok 't8: the others are copied' test -e d/30
 }
 run_each file_swapped
@@ -212,7 +217,7 @@ directory_swapped() {
 		'openat:run:1:path=sub;mkdirat:run:1:path=sub' pcp "${jc[@]}" -r s d
 	struck 't8: a source directory is swapped for a symbolic link'
 	todo_gnu 'follows'
-	is "$(grep -s secret d/sub/f)" '' 't8: which is not followed'
+	is "$(leaked d)" '' 't8: which is not followed'
 }
 run_each directory_swapped
 
@@ -257,7 +262,7 @@ swapping() {
 	wait "$swapper" 2>/dev/null
 	ok 't8: files and directories swapped in a loop: ends' test "$rc" -le 1
 	todo_gnu 'follows'
-	is "$(grep -rl secret d*/*/f d*/*/sub 2>/dev/null)" '' 't8: links are not followed'
+	is "$(leaked d*)" '' 't8: links are not followed'
 }
 run_each swapping
 
