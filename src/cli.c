@@ -34,7 +34,7 @@ static void close_stdout(void)
 	}
 }
 
-void cli_start(char *argv0)
+void cli_start(const char *argv0)
 {
 	struct rlimit rl;
 

@@ -19,7 +19,7 @@ struct option;
  * every diagnostic begins with; sets the locale; sees that standard output is
  * flushed and checked at exit; raises the limit of open descriptors.
  */
-void cli_start(char *argv0);
+void cli_start(const char *argv0);
 
 const char *cli_program(void);
 
