@@ -92,8 +92,7 @@ static void remember(struct copying *c, const struct stat *st, size_t operand, c
 		return; /* then the target's own depth will end it */
 	}
 	*k = (struct known_dir){
-		.dev = st->st_dev, .ino = st->st_ino, .operand = operand, .target = target
-	};
+		.dev = st->st_dev, .ino = st->st_ino, .operand = operand, .target = target};
 	pthread_mutex_lock(&c->lock);
 	k->next = c->known;
 	c->known = k;
@@ -141,10 +140,8 @@ static void tell_into_itself(struct copying *c, size_t operand)
 	pthread_mutex_unlock(&c->lock);
 	atomic_store(&c->failed, true);
 	if (!told)
-		pfu_message(c->report, PFU_ERROR, 0,
-			    "cannot copy a directory, %q, into itself, %q",
-			    c->operands[operand].source,
-			    target ? target : c->operands[operand].target);
+		pfu_message(c->report, PFU_ERROR, 0, "cannot copy a directory, %q, into itself, %q",
+			c->operands[operand].source, target ? target : c->operands[operand].target);
 	free(target);
 }
 
@@ -156,7 +153,7 @@ static bool is_new_directory(struct item *it, struct cp_node *cn, bool *ok)
 {
 	struct copying *c = it->c;
 	char *earlier = recall(c, &cn->st, cn->operand);
-	char *target = item_target(it), *top;
+	char *target = pfu_item_target(it), *top;
 	bool is_new = false;
 
 	*ok = false;
@@ -165,19 +162,18 @@ static bool is_new_directory(struct item *it, struct cp_node *cn, bool *ok)
 	} else if (is_same_path(c, earlier, &cn->st)) {
 		tell_into_itself(c, cn->operand);
 	} else if (strcmp(earlier, target) == 0 ||
-		   same_entry(c->fs, AT_FDCWD, earlier, AT_FDCWD, target)) {
+		   pfu_same_entry(c->fs, AT_FDCWD, earlier, AT_FDCWD, target)) {
 		pfu_message(c->report, PFU_WARNING, 0,
-			    "warning: source directory %q specified more than once",
-			    c->operands[cn->operand].source);
+			"warning: source directory %q specified more than once",
+			c->operands[cn->operand].source);
 		*ok = true;
 	} else if (c->follow_all || (is_top(cn) && c->follow_operands)) {
 		is_new = true;
 	} else {
 		top = operand_target(c, cn->operand);
 		atomic_store(&c->failed, true);
-		pfu_message(c->report, PFU_ERROR, 0,
-			    "will not create hard link %q to directory %q", top ? top : target,
-			    earlier);
+		pfu_message(c->report, PFU_ERROR, 0, "will not create hard link %q to directory %q",
+			top ? top : target, earlier);
 		free(top);
 	}
 	free(earlier);
@@ -224,20 +220,20 @@ static bool make_usable(struct item *it, struct cp_node *cn, int fd)
 	if ((asked & S_IRWXU) == S_IRWXU && !top && !(o->preserve & PFU_ATTR_OWNERSHIP))
 		return true;
 	if (it->c->fs->fstat(fd, &st) != 0) {
-		fail_target(it, errno, "cannot stat %q");
+		pfu_fail_target(it, errno, "cannot stat %q");
 		return false;
 	}
 	note_target(it->c, cn, fd, &st);
 	if (top)
-		remember(it->c, &st, cn->operand, item_target(it));
+		remember(it->c, &st, cn->operand, pfu_item_target(it));
 	if ((st.st_mode & S_IRWXU) == S_IRWXU)
 		return true;
 	cn->restore = true;
 	cn->restore_mode = st.st_mode & 07777;
-	if (it->c->fs->fchmodat(it->dfd, it->dname, (st.st_mode & 07777) | S_IRWXU,
-				AT_SYMLINK_NOFOLLOW) == 0)
+	if (it->c->fs->fchmodat(
+		    it->dfd, it->dname, (st.st_mode & 07777) | S_IRWXU, AT_SYMLINK_NOFOLLOW) == 0)
 		return true;
-	fail_target(it, errno, "setting permissions for %q");
+	pfu_fail_target(it, errno, "setting permissions for %q");
 	return false;
 }
 
@@ -248,14 +244,14 @@ static bool make_directory(struct item *it, struct cp_node *cn)
 
 	cn->omitted = pfu_attrs_omit(it->c->options, cn->st.st_mode);
 	if (it->c->fs->mkdirat(it->dfd, it->dname, cn->st.st_mode & 07777 & ~cn->omitted) != 0) {
-		fail_target(it, errno, "cannot create directory %q");
+		pfu_fail_target(it, errno, "cannot create directory %q");
 		return false;
 	}
 	cn->fresh = true;
-	say_copied(it, NULL);
+	pfu_say_copied(it, NULL);
 	d = pfu_dirfds_get(it->l->dirfds, cn->target);
 	if (!d) {
-		fail_target(it, errno, "cannot access %q");
+		pfu_fail_target(it, errno, "cannot access %q");
 		return false;
 	}
 	ok = make_usable(it, cn, d->fd);
@@ -272,7 +268,7 @@ static bool use_directory(struct item *it, struct cp_node *cn, const struct targ
 		cn->target->flags |= PFU_DIR_FOLLOW;
 	d = pfu_dirfds_get(it->l->dirfds, cn->target);
 	if (!d) {
-		fail_target(it, errno, "cannot access %q");
+		pfu_fail_target(it, errno, "cannot access %q");
 		return false;
 	}
 	note_target(it->c, cn, d->fd, &t->st);
@@ -285,14 +281,14 @@ static bool use_directory(struct item *it, struct cp_node *cn, const struct targ
 /* Brings the target directory about.  false: the directory is not to be entered. */
 static bool prepare_target(struct item *it, struct cp_node *cn)
 {
-	struct target t = { .is_new = true };
+	struct target t = {.is_new = true};
 	bool ok;
 
 	if (!it->fresh) {
-		if (check_target(it, &cn->st, &t) != PARKED)
+		if (pfu_check_target(it, &cn->st, &t) != PARKED)
 			return false;
-		ok = t.is_new || !S_ISDIR(t.st.st_mode) ? make_directory(it, cn) :
-							  use_directory(it, cn, &t);
+		ok = t.is_new || !S_ISDIR(t.st.st_mode) ? make_directory(it, cn)
+							: use_directory(it, cn, &t);
 		free(t.backup);
 		return ok;
 	}
@@ -314,12 +310,12 @@ static bool look_at_source(struct item *it, struct cp_node *cn, int *open_errno)
 		if (rc == 0)
 			pfu_dir_identify(cn->node.dir, &cn->st);
 		else
-			fail_source(it, errno, "cannot stat %q");
+			pfu_fail_source(it, errno, "cannot stat %q");
 		pfu_dirfds_put(it->l->dirfds, d);
 		return rc == 0;
 	}
-	if (stat_source(it, &cn->st) != 0) {
-		fail_source(it, errno, "cannot stat %q");
+	if (pfu_stat_source(it, &cn->st) != 0) {
+		pfu_fail_source(it, errno, "cannot stat %q");
 		return false;
 	}
 	return true;
@@ -335,15 +331,15 @@ static bool enter_item(struct item *it, struct cp_node *cn)
 		return false;
 	if (!S_ISDIR(cn->st.st_mode)) {
 		/* It was a directory a moment ago. */
-		(void)copy_entry(it);
+		(void)pfu_copy_entry(it);
 		return false;
 	}
 	if (!is_new_directory(it, cn, &ok))
 		return false;
 	if (is_top(cn))
-		remember(c, &cn->st, cn->operand, item_target(it));
+		remember(c, &cn->st, cn->operand, pfu_item_target(it));
 	if ((cn->node.dir->flags & PFU_DIR_FOLLOW) && is_cyclic(cn)) {
-		fail_source(it, 0, "cannot copy cyclic symbolic link %q");
+		pfu_fail_source(it, 0, "cannot copy cyclic symbolic link %q");
 		return false;
 	}
 	if (!prepare_target(it, cn))
@@ -352,7 +348,7 @@ static bool enter_item(struct item *it, struct cp_node *cn)
 	if (c->options->one_file_system && it->node && cn->st.st_dev != it->node->st.st_dev)
 		return false;
 	if (open_errno) {
-		fail_source(it, open_errno, "cannot access %q");
+		pfu_fail_source(it, open_errno, "cannot access %q");
 		return false;
 	}
 	return true;
@@ -366,9 +362,9 @@ static bool enter(struct pfu_local *l, struct pfu_node *node)
 
 	if (!item_of_node(l, cn, &it)) {
 		if (!l->at[0] && it.sdir)
-			fail_source(&it, errno, "cannot stat %q");
+			pfu_fail_source(&it, errno, "cannot stat %q");
 		else
-			fail_target(&it, errno, "cannot stat %q");
+			pfu_fail_target(&it, errno, "cannot stat %q");
 		go = false;
 	} else {
 		go = enter_item(&it, cn);
@@ -378,14 +374,15 @@ static bool enter(struct pfu_local *l, struct pfu_node *node)
 }
 
 static struct cp_node *new_node(struct copying *c, struct cp_node *up, const char *source,
-				unsigned int source_flags, const char *target, size_t operand)
+	unsigned int source_flags, const char *target, size_t operand)
 {
 	struct cp_node *cn = calloc(1, sizeof(*cn));
 	struct pfu_dir *dir = pfu_dir_new(up ? up->node.dir : NULL, source, source_flags);
 	struct pfu_dir *to;
 
 	if (!up && target[0] == '\0')
-		to = pfu_dir_ref(c->directory); /* of "dir/..": its contents go to the directory itself */
+		to = pfu_dir_ref(
+			c->directory); /* of "dir/..": its contents go to the directory itself */
 	else
 		to = pfu_dir_new(up ? up->target : c->directory, target, PFU_DIR_PATH);
 	if (!cn || !dir || !to) {
@@ -406,8 +403,8 @@ static struct cp_node *new_node(struct copying *c, struct cp_node *up, const cha
 	return cn;
 }
 
-static struct pfu_node *descend(struct pfu_local *l, struct pfu_node *parent,
-				const struct pfu_entry *entry)
+static struct pfu_node *descend(
+	struct pfu_local *l, struct pfu_node *parent, const struct pfu_entry *entry)
 {
 	struct copying *c = copying_of(l);
 	struct cp_node *up = (struct cp_node *)parent;
@@ -486,7 +483,7 @@ static enum pfu_did entry(struct pfu_local *l, struct pfu_node *node, const stru
 		.fresh = cn->fresh,
 	};
 
-	return copy_entry(&it) == DIRECTORY ? PFU_DESCEND : PFU_DONE;
+	return pfu_copy_entry(&it) == DIRECTORY ? PFU_DESCEND : PFU_DONE;
 }
 
 static void list_failed(struct pfu_local *l, struct pfu_node *node, int errnum)
@@ -495,7 +492,8 @@ static void list_failed(struct pfu_local *l, struct pfu_node *node, int errnum)
 	char *path = pfu_dir_path(node->dir, NULL);
 
 	atomic_store(&c->failed, true);
-	pfu_message(c->report, PFU_ERROR, errnum, "error reading %q", path ? path : node->dir->name);
+	pfu_message(
+		c->report, PFU_ERROR, errnum, "cannot access %q", path ? path : node->dir->name);
 	free(path);
 }
 
@@ -520,9 +518,9 @@ static void set_attributes(struct pfu_local *l, struct cp_node *cn)
 	struct item it;
 
 	if (!item_of_node(l, cn, &it) || !to || !pair) {
-		fail_target(&it, errno, "cannot access %q");
+		pfu_fail_target(&it, errno, "cannot access %q");
 	} else {
-		a = item_attrs(&it, &cn->st, pair);
+		a = pfu_item_attrs(&it, &cn->st, pair);
 		a.owner_is_right = a.owner_is_right && cn->target_gid == c->egid;
 		a.in = in ? in->fd : -1;
 		/* A target without read permission can still be reached by its name. */
@@ -634,7 +632,7 @@ static bool make_parent(struct copying *c, int dirfd, const char *source, const 
 			p->restore = true;
 			p->restore_mode = st.st_mode & 07777;
 			if (c->fs->fchmodat(dirfd, target, p->restore_mode | S_IRWXU,
-					    AT_SYMLINK_NOFOLLOW) != 0) {
+				    AT_SYMLINK_NOFOLLOW) != 0) {
 				complain_parent(c, errno, "setting permissions for %q", target);
 				goto fail;
 			}
@@ -693,11 +691,11 @@ static void finish_parents(struct copying *c)
 	struct parent *p;
 
 	if (c->parents)
-		dirfd = c->fs->openat(AT_FDCWD, c->directory->name,
-				      O_PATH | O_DIRECTORY | O_CLOEXEC, 0);
+		dirfd = c->fs->openat(
+			AT_FDCWD, c->directory->name, O_PATH | O_DIRECTORY | O_CLOEXEC, 0);
 	while ((p = c->parents)) {
-		struct pfu_fspair *pair = pfu_fspairs_get(&c->pairs, p->st.st_dev,
-							  c->directory_st.st_dev);
+		struct pfu_fspair *pair =
+			pfu_fspairs_get(&c->pairs, p->st.st_dev, c->directory_st.st_dev);
 		struct pfu_attrs a = {
 			.fs = c->fs,
 			.report = c->report,
@@ -744,7 +742,7 @@ static size_t bare_length(const char *name)
 	return len;
 }
 
-void note_created(struct item *it)
+void pfu_note_created(struct item *it)
 {
 	struct copying *c = it->c;
 
@@ -756,7 +754,7 @@ void note_created(struct item *it)
 	pthread_mutex_unlock(&c->lock);
 }
 
-bool was_created(struct item *it)
+bool pfu_was_created(struct item *it)
 {
 	struct copying *c = it->c;
 	bool was;
@@ -771,9 +769,9 @@ bool was_created(struct item *it)
 
 static void run_parked_operand(struct pfu_worker *worker, struct pfu_task *task);
 
-struct pfu_task *park(struct item *it)
+struct pfu_task *pfu_item_park(struct item *it)
 {
-	struct pfu_entry e = { it->sname, it->ino, it->type };
+	struct pfu_entry e = {it->sname, it->ino, it->type};
 	struct parked_operand *p;
 
 	if (it->node)
@@ -802,7 +800,7 @@ static bool is_named_again(struct copying *c, const char *source, const struct s
 	if (c->count == 1 || c->options->backup)
 		return false;
 	snprintf(key, sizeof(key), "%llx:%llx:", (unsigned long long)st->st_dev,
-		 (unsigned long long)st->st_ino);
+		(unsigned long long)st->st_ino);
 	len = asprintf(&whole, "%s%s", key, source);
 	if (len < 0)
 		return false;
@@ -816,7 +814,7 @@ static bool is_named_again(struct copying *c, const char *source, const struct s
 static void start_directory(struct item *it)
 {
 	struct copying *c = it->c;
-	unsigned int flags = follows(it) ? PFU_DIR_FOLLOW : 0;
+	unsigned int flags = pfu_item_follows(it) ? PFU_DIR_FOLLOW : 0;
 	struct cp_node *cn = new_node(c, NULL, it->sname, flags, it->dname, it->operand);
 
 	if (cn)
@@ -828,11 +826,11 @@ static bool is_repeated(struct item *it)
 {
 	struct stat st;
 
-	if (it->c->count == 1 || it->c->options->backup || stat_source(it, &st) != 0 ||
-	    S_ISDIR(st.st_mode) || !is_named_again(it->c, it->sname, &st))
+	if (it->c->count == 1 || it->c->options->backup || pfu_stat_source(it, &st) != 0 ||
+		S_ISDIR(st.st_mode) || !is_named_again(it->c, it->sname, &st))
 		return false;
 	pfu_message(it->c->report, PFU_WARNING, 0,
-		    "warning: source file %q specified more than once", it->sname);
+		"warning: source file %q specified more than once", it->sname);
 	return true;
 }
 
@@ -854,11 +852,11 @@ static void copy_operand(struct pfu_local *l, size_t i, bool again)
 	};
 
 	if (c->directory && !d) {
-		fail_target(&it, errno, "cannot access %q");
+		pfu_fail_target(&it, errno, "cannot access %q");
 		return;
 	}
 	if ((!c->options->parents || make_parents(c, it.dfd, op)) && (again || !is_repeated(&it)) &&
-	    copy_entry(&it) == DIRECTORY)
+		pfu_copy_entry(&it) == DIRECTORY)
 		start_directory(&it);
 	if (d)
 		pfu_dirfds_put(l->dirfds, d);
@@ -953,7 +951,7 @@ static bool is_target_within(struct copying *c)
 		c->fs->close(fd);
 		fd = next;
 		if (fd >= 0 && (c->fs->fstat(fd, &up) != 0 ||
-				(up.st_dev == here.st_dev && up.st_ino == here.st_ino))) {
+				       (up.st_dev == here.st_dev && up.st_ino == here.st_ino))) {
 			c->fs->close(fd);
 			fd = -1;
 		}
@@ -968,7 +966,7 @@ static void filter_message(void *ctx, enum pfu_severity severity, int errnum, co
 	struct copying *c = ctx;
 
 	if ((errnum == ENOSPC || errnum == EDQUOT) &&
-	    atomic_fetch_add(&c->no_space, 1) >= NO_SPACE_TOLD)
+		atomic_fetch_add(&c->no_space, 1) >= NO_SPACE_TOLD)
 		return;
 	c->outer->message(c->outer->ctx, severity, errnum, text);
 }
@@ -995,8 +993,8 @@ static void tell_no_space(struct copying *c)
 	if (n <= NO_SPACE_TOLD)
 		return;
 	snprintf(number, sizeof(number), "%lu", n - NO_SPACE_TOLD);
-	pfu_message(c->outer, PFU_ERROR, 0, "%s more failures for want of space are not shown",
-		    number);
+	pfu_message(
+		c->outer, PFU_ERROR, 0, "%s more failures for want of space are not shown", number);
 }
 
 static bool prepare(struct copying *c, const char *directory)
@@ -1013,7 +1011,8 @@ static bool prepare(struct copying *c, const char *directory)
 		c->follow_all = c->follow_operands = false;
 	if (directory) {
 		c->directory = pfu_dir_new(NULL, directory, PFU_DIR_FOLLOW | PFU_DIR_PATH);
-		if (!c->directory || c->fs->fstatat(AT_FDCWD, directory, &c->directory_st, 0) != 0) {
+		if (!c->directory ||
+			c->fs->fstatat(AT_FDCWD, directory, &c->directory_st, 0) != 0) {
 			pfu_message(c->report, PFU_ERROR, errno, "cannot access %q", directory);
 			return false;
 		}
@@ -1034,8 +1033,8 @@ static bool prepare(struct copying *c, const char *directory)
 static bool run(struct copying *c)
 {
 	const struct pfu_copy_options *o = c->options;
-	unsigned int target_flags = c->directory ? kind_of(c, c->directory->name) :
-						   kind_of_target(c, c->operands[0].target);
+	unsigned int target_flags = c->directory ? kind_of(c, c->directory->name)
+						 : kind_of_target(c, c->operands[0].target);
 	struct pfu_walk_options wo = {
 		.fs = c->fs,
 		.ops = &ops,
@@ -1057,9 +1056,8 @@ static bool run(struct copying *c)
 		pfu_message(c->report, PFU_ERROR, ENOMEM, "cannot start");
 		return false;
 	}
-	c->task = (struct pfu_task){
-		.run = run_operands, .group = pfu_walk_root(c->walk), .work = 1
-	};
+	c->task =
+		(struct pfu_task){.run = run_operands, .group = pfu_walk_root(c->walk), .work = 1};
 	pfu_walk_run(c->walk, &c->task);
 	pfu_walk_free(c->walk);
 	finish_parents(c);
@@ -1067,13 +1065,13 @@ static bool run(struct copying *c)
 }
 
 bool pfu_copy(const struct pfu_copy_options *options, const struct pfu_report *report,
-	      const char *directory, const struct pfu_copy_operand *operands, size_t count)
+	const char *directory, const struct pfu_copy_operand *operands, size_t count)
 {
 	struct copying c = {
 		.options = options,
 		.fs = options->fs ? options->fs : &pfu_fsys_posix,
 		.report = &c.filter,
-		.filter = { &c, filter_message, filter_output, filter_ask },
+		.filter = {&c, filter_message, filter_output, filter_ask},
 		.outer = report,
 		.operands = operands,
 		.count = count,

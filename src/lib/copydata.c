@@ -91,8 +91,8 @@ static bool is_final(int err)
 static int write_all(struct pfu_data *d, const char *buf, size_t size, off_t to)
 {
 	while (size > 0) {
-		ssize_t n = to == HERE ? d->fs->write(d->out, buf, size) :
-					 d->fs->pwrite(d->out, buf, size, to);
+		ssize_t n = to == HERE ? d->fs->write(d->out, buf, size)
+				       : d->fs->pwrite(d->out, buf, size, to);
 
 		if (n < 0 && errno == EINTR)
 			continue;
@@ -114,8 +114,8 @@ static bool is_zero(const char *buf, size_t size)
 }
 
 /* Writes what is not a run of zeros.  Sets *hole_at_end. */
-static int write_sparse(struct pfu_data *d, const char *buf, size_t size, off_t to,
-			bool *hole_at_end)
+static int write_sparse(
+	struct pfu_data *d, const char *buf, size_t size, off_t to, bool *hole_at_end)
 {
 	size_t at, n, start = 0;
 
@@ -142,8 +142,8 @@ static enum pfu_data_failure read_write(struct pfu_data *d, off_t from, off_t to
 
 	while (left > 0) {
 		size_t want = left < (off_t)d->buf_size ? (size_t)left : d->buf_size;
-		ssize_t n = from == HERE ? d->fs->read(d->in, d->buf, want) :
-					   d->fs->pread(d->in, d->buf, want, from);
+		ssize_t n = from == HERE ? d->fs->read(d->in, d->buf, want)
+					 : d->fs->pread(d->in, d->buf, want, from);
 
 		if (is_cancelled(d))
 			return PFU_DATA_CANCELLED;
@@ -153,8 +153,8 @@ static enum pfu_data_failure read_write(struct pfu_data *d, off_t from, off_t to
 			return PFU_DATA_READ;
 		if (n == 0)
 			break;
-		if ((punch ? write_sparse(d, d->buf, (size_t)n, from, &hole) :
-			     write_all(d, d->buf, (size_t)n, from)) != 0)
+		if ((punch ? write_sparse(d, d->buf, (size_t)n, from, &hole)
+			   : write_all(d, d->buf, (size_t)n, from)) != 0)
 			return PFU_DATA_WRITE;
 		count(d, (size_t)n);
 		left -= n;
@@ -178,7 +178,7 @@ static enum pfu_data_failure copy_bytes(struct pfu_data *d, off_t from, off_t to
 		if (is_cancelled(d))
 			return PFU_DATA_CANCELLED;
 		n = d->fs->copy_file_range(d->in, from == HERE ? NULL : &in, d->out,
-					   from == HERE ? NULL : &out, want, 0);
+			from == HERE ? NULL : &out, want, 0);
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n < 0 && is_final(errno))
@@ -243,9 +243,9 @@ enum pfu_data_failure pfu_copydata_clone(struct pfu_data *d, bool *done)
 {
 	*done = false;
 	if (d->reflink == PFU_REFLINK_NEVER ||
-	    (d->reflink == PFU_REFLINK_AUTO &&
-	     (atomic_load_explicit(&d->pair->no_clone, memory_order_relaxed) ||
-	      d->sparse != PFU_SPARSE_AUTO || (d->size == 0 && d->honest_size))))
+		(d->reflink == PFU_REFLINK_AUTO &&
+			(atomic_load_explicit(&d->pair->no_clone, memory_order_relaxed) ||
+				d->sparse != PFU_SPARSE_AUTO || (d->size == 0 && d->honest_size))))
 		return PFU_DATA_OK;
 	if (d->fs->clone(d->out, d->in) == 0) {
 		*done = true;
@@ -269,8 +269,8 @@ enum pfu_data_failure pfu_copydata_extend(struct pfu_data *d)
 	end = d->fs->lseek(d->in, 0, SEEK_END);
 	if (end < 0)
 		return PFU_DATA_SEEK;
-	return d->fs->ftruncate(d->out, end < d->size ? end : d->size) == 0 ? PFU_DATA_OK :
-									       PFU_DATA_EXTEND;
+	return d->fs->ftruncate(d->out, end < d->size ? end : d->size) == 0 ? PFU_DATA_OK
+									    : PFU_DATA_EXTEND;
 }
 
 enum pfu_data_failure pfu_copydata(struct pfu_data *d)

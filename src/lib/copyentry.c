@@ -15,12 +15,12 @@
 
 /* ---- reporting ---- */
 
-char *item_source(const struct item *it)
+char *pfu_item_source(const struct item *it)
 {
 	return pfu_dir_path(it->sdir, it->sname);
 }
 
-char *item_target(const struct item *it)
+char *pfu_item_target(const struct item *it)
 {
 	return pfu_dir_path(it->ddir, it->dname);
 }
@@ -32,34 +32,34 @@ static void fail(struct item *it, int err, const char *format, char *path, const
 	free(path);
 }
 
-void fail_target(struct item *it, int err, const char *format)
+void pfu_fail_target(struct item *it, int err, const char *format)
 {
-	fail(it, err, format, item_target(it), it->dname);
+	fail(it, err, format, pfu_item_target(it), it->dname);
 }
 
-void fail_source(struct item *it, int err, const char *format)
+void pfu_fail_source(struct item *it, int err, const char *format)
 {
-	fail(it, err, format, item_source(it), it->sname);
+	fail(it, err, format, pfu_item_source(it), it->sname);
 }
 
-void fail_both(struct item *it, int err, const char *format)
+void pfu_fail_both(struct item *it, int err, const char *format)
 {
-	char *source = item_source(it), *target = item_target(it);
+	char *source = pfu_item_source(it), *target = pfu_item_target(it);
 
 	atomic_store(&it->c->failed, true);
 	pfu_message(it->c->report, PFU_ERROR, err, format, target ? target : it->dname,
-		    source ? source : it->sname);
+		source ? source : it->sname);
 	free(source);
 	free(target);
 }
 
-void fail_source_first(struct item *it, int err, const char *format)
+void pfu_fail_source_first(struct item *it, int err, const char *format)
 {
-	char *source = item_source(it), *target = item_target(it);
+	char *source = pfu_item_source(it), *target = pfu_item_target(it);
 
 	atomic_store(&it->c->failed, true);
 	pfu_message(it->c->report, PFU_ERROR, err, format, source ? source : it->sname,
-		    target ? target : it->dname);
+		target ? target : it->dname);
 	free(source);
 	free(target);
 }
@@ -67,7 +67,7 @@ void fail_source_first(struct item *it, int err, const char *format)
 /* Prints a line of -v about the target. */
 static void say_target(struct item *it, const char *format)
 {
-	char *target = item_target(it);
+	char *target = pfu_item_target(it);
 
 	pfu_output(it->c->report, format, target ? target : it->dname);
 	free(target);
@@ -79,14 +79,14 @@ static char *beside_target(const struct item *it, const char *name)
 	return pfu_dir_path(it->ddir, name);
 }
 
-void say_copied(struct item *it, const char *backup)
+void pfu_say_copied(struct item *it, const char *backup)
 {
 	char *source, *target, *old;
 
 	if (!it->c->options->verbose)
 		return;
-	source = item_source(it);
-	target = item_target(it);
+	source = pfu_item_source(it);
+	target = pfu_item_target(it);
 	old = backup ? beside_target(it, backup) : NULL;
 	if (source && target && old)
 		pfu_output(it->c->report, "%q -> %q (backup: %q)", source, target, old);
@@ -111,14 +111,15 @@ static void say_removed(struct item *it)
 
 /* ---- the source ---- */
 
-bool follows(const struct item *it)
+bool pfu_item_follows(const struct item *it)
 {
 	return it->c->follow_all || (!it->node && it->c->follow_operands);
 }
 
-int stat_source(const struct item *it, struct stat *st)
+int pfu_stat_source(const struct item *it, struct stat *st)
 {
-	return it->c->fs->fstatat(it->sfd, it->sname, st, follows(it) ? 0 : AT_SYMLINK_NOFOLLOW);
+	return it->c->fs->fstatat(
+		it->sfd, it->sname, st, pfu_item_follows(it) ? 0 : AT_SYMLINK_NOFOLLOW);
 }
 
 /* ---- the target ---- */
@@ -145,7 +146,7 @@ static bool may_overwrite(struct item *it, const struct target *t)
 	const struct pfu_copy_options *o = it->c->options;
 	bool writable = S_ISLNK(t->st.st_mode) || it->c->euid == 0 ||
 			it->c->fs->faccessat(it->dfd, it->dname, W_OK, AT_EACCESS) == 0;
-	char *target = item_target(it), octal[8], letters[10];
+	char *target = pfu_item_target(it), octal[8], letters[10];
 	const char *shown = target ? target : it->dname;
 	bool yes;
 
@@ -155,10 +156,10 @@ static bool may_overwrite(struct item *it, const struct target *t)
 		snprintf(octal, sizeof(octal), "%04o", (unsigned int)(t->st.st_mode & 07777));
 		mode_letters(t->st.st_mode, letters);
 		yes = pfu_ask(it->c->report,
-			      o->remove_destination || o->force ?
-				      "replace %q, overriding mode %s (%s)? " :
-				      "unwritable %q (mode %s, %s); try anyway? ",
-			      shown, octal, letters);
+			o->remove_destination || o->force
+				? "replace %q, overriding mode %s (%s)? "
+				: "unwritable %q (mode %s, %s); try anyway? ",
+			shown, octal, letters);
 	}
 	free(target);
 	return yes;
@@ -170,7 +171,7 @@ static long resolution(const struct stat *st)
 	long unit = 1;
 
 	while (unit < 1000000000L && st->st_atim.tv_nsec % (unit * 10) == 0 &&
-	       st->st_mtim.tv_nsec % (unit * 10) == 0 && st->st_ctim.tv_nsec % (unit * 10) == 0)
+		st->st_mtim.tv_nsec % (unit * 10) == 0 && st->st_ctim.tv_nsec % (unit * 10) == 0)
 		unit *= 10;
 	return unit;
 }
@@ -199,8 +200,7 @@ static bool is_target_backup(const struct item *it, const struct stat *st)
 	char *name;
 	bool is;
 
-	if (o->backup == PFU_BACKUP_NUMBERED ||
-	    asprintf(&name, "%s%s", it->dname, o->suffix) < 0)
+	if (o->backup == PFU_BACKUP_NUMBERED || asprintf(&name, "%s%s", it->dname, o->suffix) < 0)
 		return false;
 	is = it->c->fs->fstatat(it->dfd, name, &old, 0) == 0 && old.st_dev == st->st_dev &&
 	     old.st_ino == st->st_ino;
@@ -227,12 +227,12 @@ static enum outcome make_backup(struct item *it, const struct stat *st, struct t
 	const struct pfu_copy_options *o = it->c->options;
 
 	if (is_target_backup(it, st)) {
-		fail_both(it, 0, "backing up %q might destroy source;  %q not copied");
+		pfu_fail_both(it, 0, "backing up %q might destroy source;  %q not copied");
 		return FAILED;
 	}
 	t->backup = pfu_backup_make(it->c->fs, it->dfd, it->dname, o->backup, o->suffix);
 	if (!t->backup && errno != ENOENT) {
-		fail_target(it, errno, "cannot backup %q");
+		pfu_fail_target(it, errno, "cannot backup %q");
 		return FAILED;
 	}
 	t->is_new = true;
@@ -244,7 +244,7 @@ static enum outcome remove_target(struct item *it, struct target *t)
 	if (it->c->fs->unlinkat(it->dfd, it->dname, 0) == 0)
 		say_removed(it);
 	else if (errno != ENOENT) {
-		fail_target(it, errno, "cannot remove %q");
+		pfu_fail_target(it, errno, "cannot remove %q");
 		return FAILED;
 	}
 	t->is_new = true;
@@ -261,12 +261,12 @@ static enum outcome leave_alone(struct item *it, const struct stat *st, struct t
 		return PARKED;
 	if (o->update && is_current(it, st, t)) {
 		/* Other names of the source become links to what is there. */
-		enum outcome linked = link_to_copy(it, st, t, &first);
+		enum outcome linked = pfu_link_to_copy(it, st, t, &first);
 
 		if (linked != CHANGED)
 			return linked == PARKED ? DIRECTORY : linked;
 		if (first)
-			links_done(it, st, true);
+			pfu_item_links_done(it, st, true);
 		say_skipped(it);
 		return COPIED;
 	}
@@ -283,7 +283,7 @@ static enum outcome leave_alone(struct item *it, const struct stat *st, struct t
 		say_skipped(it);
 		return COPIED;
 	default:
-		fail_target(it, 0, "not replacing %q");
+		pfu_fail_target(it, 0, "not replacing %q");
 		return FAILED;
 	}
 }
@@ -295,8 +295,8 @@ static enum outcome check_existing(struct item *it, const struct stat *st, struc
 	enum outcome verdict;
 	bool done;
 
-	if (!may_be_same(it, st, t, &done)) {
-		fail_source_first(it, 0, "%q and %q are the same file");
+	if (!pfu_may_be_same(it, st, t, &done)) {
+		pfu_fail_source_first(it, 0, "%q and %q are the same file");
 		return FAILED;
 	}
 	verdict = leave_alone(it, st, t);
@@ -305,57 +305,58 @@ static enum outcome check_existing(struct item *it, const struct stat *st, struc
 	if (done)
 		return COPIED;
 	if (!is_directory(st) != !is_directory(&t->st) && !o->backup) {
-		fail_both(it, 0,
-			  is_directory(st) ?
-				  "cannot overwrite non-directory %q with directory %q" :
-				  "cannot overwrite directory %q with non-directory %q");
+		pfu_fail_both(it, 0,
+			is_directory(st) ? "cannot overwrite non-directory %q with directory %q"
+					 : "cannot overwrite directory %q with non-directory %q");
 		return FAILED;
 	}
 	if (!is_directory(st) && !it->node && o->backup != PFU_BACKUP_NUMBERED &&
-	    was_created(it)) {
+		pfu_was_created(it)) {
 		struct stat link = t->st;
 
 		if (!t->lstat)
 			(void)it->c->fs->fstatat(it->dfd, it->dname, &link, AT_SYMLINK_NOFOLLOW);
 		if (S_ISLNK(link.st_mode) && !t->lstat && !o->backup)
-			fail_source_first(it, 0, "will not copy %q through just-created symlink %q");
+			pfu_fail_source_first(
+				it, 0, "will not copy %q through just-created symlink %q");
 		else
-			fail_both(it, 0, "will not overwrite just-created %q with %q");
+			pfu_fail_both(it, 0, "will not overwrite just-created %q with %q");
 		return FAILED;
 	}
 	if (o->backup && !is_dot_or_dot_dot(it->sname) && !is_directory(&t->st))
 		return make_backup(it, st, t);
 	if (!is_directory(&t->st) && !is_directory(st) &&
-	    (o->remove_destination ||
-	     (!o->attributes_only &&
-	      (((o->preserve & PFU_ATTR_LINKS) && t->st.st_nlink > 1) ||
-	       (!follows(it) && !it->c->follow_operands && !S_ISREG(st->st_mode))))))
+		(o->remove_destination ||
+			(!o->attributes_only &&
+				(((o->preserve & PFU_ATTR_LINKS) && t->st.st_nlink > 1) ||
+					(!pfu_item_follows(it) && !it->c->follow_operands &&
+						!S_ISREG(st->st_mode))))))
 		return remove_target(it, t);
 	return PARKED;
 }
 
-enum outcome check_target(struct item *it, const struct stat *st, struct target *t)
+enum outcome pfu_check_target(struct item *it, const struct stat *st, struct target *t)
 {
 	const struct pfu_copy_options *o = it->c->options;
 	bool as_regular = o->copy_contents || !o->recursive;
 
-	*t = (struct target){ .is_new = it->fresh };
+	*t = (struct target){.is_new = it->fresh};
 	if (it->fresh)
 		return PARKED;
 	t->lstat = (!S_ISREG(st->st_mode) &&
-		    (!as_regular || (is_directory(st) && !o->keep_directory_symlink) ||
-		     S_ISLNK(st->st_mode))) ||
+			   (!as_regular || (is_directory(st) && !o->keep_directory_symlink) ||
+				   S_ISLNK(st->st_mode))) ||
 		   o->symbolic_link || o->hard_link || o->backup || o->remove_destination;
-	if (it->c->fs->fstatat(it->dfd, it->dname, &t->st, t->lstat ? AT_SYMLINK_NOFOLLOW : 0) ==
-	    0)
+	if (it->c->fs->fstatat(it->dfd, it->dname, &t->st, t->lstat ? AT_SYMLINK_NOFOLLOW : 0) == 0)
 		return check_existing(it, st, t);
 	if (errno == ENOENT) {
 		struct stat link;
 
 		t->is_new = true;
-		if (!it->node && !o->backup && !t->lstat && was_created(it) &&
-		    it->c->fs->fstatat(it->dfd, it->dname, &link, AT_SYMLINK_NOFOLLOW) == 0) {
-			fail_source_first(it, 0, "will not copy %q through just-created symlink %q");
+		if (!it->node && !o->backup && !t->lstat && pfu_was_created(it) &&
+			it->c->fs->fstatat(it->dfd, it->dname, &link, AT_SYMLINK_NOFOLLOW) == 0) {
+			pfu_fail_source_first(
+				it, 0, "will not copy %q through just-created symlink %q");
 			return FAILED;
 		}
 		return PARKED;
@@ -364,13 +365,13 @@ enum outcome check_target(struct item *it, const struct stat *st, struct target 
 		t->st.st_mode = S_IFLNK; /* opening will fail, and then it is removed */
 		return PARKED;
 	}
-	fail_target(it, errno, "cannot stat %q");
+	pfu_fail_target(it, errno, "cannot stat %q");
 	return FAILED;
 }
 
 /* ---- hard links ---- */
 
-void links_done(struct item *it, const struct stat *st, bool complete)
+void pfu_item_links_done(struct item *it, const struct stat *st, bool complete)
 {
 	struct pfu_task *task = pfu_links_done(it->c->links, st, complete), *next;
 
@@ -391,7 +392,7 @@ static void temporary_name(const struct item *it, char *name, size_t size)
 			dir_len = i + 1;
 	}
 	snprintf(name, size, "%.*s.pcp-%d-%llx", (int)dir_len, it->dname, (int)getpid(),
-		 (unsigned long long)(uintptr_t)it->l ^ (unsigned long long)random());
+		(unsigned long long)(uintptr_t)it->l ^ (unsigned long long)random());
 }
 
 /*
@@ -399,7 +400,7 @@ static void temporary_name(const struct item *it, char *name, size_t size)
  * under another name first, so that the target is never missing.
  */
 struct maker {
-	int fd;		  /* of a hard link: what to link to; */
+	int fd;           /* of a hard link: what to link to; */
 	const char *name; /* of a symbolic one: its text */
 	int flags;
 	bool hard;
@@ -409,8 +410,8 @@ static int make_link(const struct item *it, const struct maker *m, const char *n
 {
 	const struct pfu_fsys *fs = it->c->fs;
 
-	return m->hard ? fs->linkat(m->fd, m->name, it->dfd, name, m->flags) :
-			 fs->symlinkat(m->name, it->dfd, name);
+	return m->hard ? fs->linkat(m->fd, m->name, it->dfd, name, m->flags)
+		       : fs->symlinkat(m->name, it->dfd, name);
 }
 
 static int replace_by_link(struct item *it, const struct maker *m)
@@ -440,7 +441,8 @@ static int place_link(struct item *it, const struct maker *m, bool replace)
 	return 0;
 }
 
-enum outcome link_to_copy(struct item *it, const struct stat *st, const struct target *t, bool *first)
+enum outcome pfu_link_to_copy(
+	struct item *it, const struct stat *st, const struct target *t, bool *first)
 {
 	const struct pfu_copy_options *o = it->c->options;
 	struct pfu_dir *dir = NULL;
@@ -453,7 +455,7 @@ enum outcome link_to_copy(struct item *it, const struct stat *st, const struct t
 	(void)t;
 	*first = false;
 	if (!it->c->links || o->hard_link || is_directory(st) ||
-	    (st->st_nlink <= 1 && !it->c->follow_all && !(!it->node && it->c->follow_operands)))
+		(st->st_nlink <= 1 && !it->c->follow_all && !(!it->node && it->c->follow_operands)))
 		return CHANGED;
 	for (;;) {
 		switch (pfu_links_claim(it->c->links, st, it->ddir, it->dname, &dir, &name)) {
@@ -461,12 +463,12 @@ enum outcome link_to_copy(struct item *it, const struct stat *st, const struct t
 			*first = true;
 			return CHANGED;
 		case PFU_LINK_ERROR:
-			fail_target(it, errno, "cannot create hard link %q");
+			pfu_fail_target(it, errno, "cannot create hard link %q");
 			return FAILED;
 		case PFU_LINK_BUSY:
-			task = park(it);
+			task = pfu_item_park(it);
 			if (!task) {
-				fail_target(it, ENOMEM, "cannot create hard link %q");
+				pfu_fail_target(it, ENOMEM, "cannot create hard link %q");
 				return FAILED;
 			}
 			if (!pfu_links_wait(it->c->links, st, task))
@@ -483,7 +485,7 @@ enum outcome link_to_copy(struct item *it, const struct stat *st, const struct t
 		err = d ? 0 : errno;
 	}
 	if (!err) {
-		struct maker m = { .fd = d ? d->fd : AT_FDCWD, .name = name, .hard = true };
+		struct maker m = {.fd = d ? d->fd : AT_FDCWD, .name = name, .hard = true};
 
 		if (place_link(it, &m, true) != 0)
 			err = errno;
@@ -492,20 +494,20 @@ enum outcome link_to_copy(struct item *it, const struct stat *st, const struct t
 	if (err == EMLINK || err == EPERM || err == EOPNOTSUPP) {
 		/* The target cannot have (that many) links: better a copy than nothing. */
 		if (!atomic_exchange(&it->c->told_no_link, true)) {
-			char *target = item_target(it);
+			char *target = pfu_item_target(it);
 
 			pfu_message(it->c->report, PFU_WARNING, err,
-				    "cannot create hard link %q to %q (copying instead)",
-				    target ? target : it->dname, path ? path : name);
+				"cannot create hard link %q to %q (copying instead)",
+				target ? target : it->dname, path ? path : name);
 			free(target);
 		}
 		outcome = CHANGED;
 	} else if (err) {
-		char *target = item_target(it);
+		char *target = pfu_item_target(it);
 
 		atomic_store(&it->c->failed, true);
 		pfu_message(it->c->report, PFU_ERROR, err, "cannot create hard link %q to %q",
-			    target ? target : it->dname, path ? path : name);
+			target ? target : it->dname, path ? path : name);
 		free(target);
 		outcome = FAILED;
 	}
@@ -519,7 +521,8 @@ enum outcome link_to_copy(struct item *it, const struct stat *st, const struct t
 
 /* ---- making what is no regular file ---- */
 
-struct pfu_attrs item_attrs(const struct item *it, const struct stat *st, struct pfu_fspair *pair)
+struct pfu_attrs pfu_item_attrs(
+	const struct item *it, const struct stat *st, struct pfu_fspair *pair)
 {
 	const struct copying *c = it->c;
 	const struct cp_node *cn = it->node;
@@ -584,8 +587,8 @@ static bool is_that_link(struct item *it, const char *text)
 {
 	size_t len = strlen(text);
 	char *there = malloc(len + 2);
-	bool is = there && it->c->fs->readlinkat(it->dfd, it->dname, there, len + 1) ==
-					  (ssize_t)len &&
+	bool is = there &&
+		  it->c->fs->readlinkat(it->dfd, it->dname, there, len + 1) == (ssize_t)len &&
 		  memcmp(there, text, len) == 0;
 
 	free(there);
@@ -595,11 +598,11 @@ static bool is_that_link(struct item *it, const char *text)
 static bool make_symlink_copy(struct item *it, const struct stat *st, const struct target *t)
 {
 	char *text = read_link(it, st);
-	struct maker m = { .name = text };
+	struct maker m = {.name = text};
 	bool ok = true;
 
 	if (!text) {
-		fail_source(it, errno, "cannot read symbolic link %q");
+		pfu_fail_source(it, errno, "cannot read symbolic link %q");
 		return false;
 	}
 	if (place_link(it, &m, it->c->options->force) != 0) {
@@ -608,7 +611,7 @@ static bool make_symlink_copy(struct item *it, const struct stat *st, const stru
 		ok = it->c->options->update && !t->is_new && S_ISLNK(t->st.st_mode) &&
 		     is_that_link(it, text);
 		if (!ok)
-			fail_target(it, err, "cannot create symbolic link %q");
+			pfu_fail_target(it, err, "cannot create symbolic link %q");
 	}
 	free(text);
 	return ok;
@@ -617,7 +620,7 @@ static bool make_symlink_copy(struct item *it, const struct stat *st, const stru
 /* -s: a relative link only means the same in the directory that the source's name starts from. */
 static bool is_in_working_directory(const struct item *it)
 {
-	char *target = item_target(it);
+	char *target = pfu_item_target(it);
 	struct stat here, there;
 	char *slash;
 	bool is = false;
@@ -627,8 +630,8 @@ static bool is_in_working_directory(const struct item *it)
 		if (slash)
 			slash[1] = '\0';
 		is = !slash || (it->c->fs->fstatat(AT_FDCWD, ".", &here, 0) == 0 &&
-				it->c->fs->fstatat(AT_FDCWD, target, &there, 0) == 0 &&
-				here.st_dev == there.st_dev && here.st_ino == there.st_ino);
+				       it->c->fs->fstatat(AT_FDCWD, target, &there, 0) == 0 &&
+				       here.st_dev == there.st_dev && here.st_ino == there.st_ino);
 	}
 	free(target);
 	return is;
@@ -636,23 +639,23 @@ static bool is_in_working_directory(const struct item *it)
 
 static bool make_symbolic(struct item *it)
 {
-	char *source = item_source(it);
-	struct maker m = { .name = source };
+	char *source = pfu_item_source(it);
+	struct maker m = {.name = source};
 	bool ok = false;
 
 	if (!source) {
-		fail_target(it, ENOMEM, "cannot create symbolic link %q");
+		pfu_fail_target(it, ENOMEM, "cannot create symbolic link %q");
 	} else if (source[0] != '/' && !is_in_working_directory(it)) {
-		char *target = item_target(it);
+		char *target = pfu_item_target(it);
 
 		atomic_store(&it->c->failed, true);
 		/* GNU has this name without quotes unless it needs them. */
 		pfu_message(it->c->report, PFU_ERROR, 0,
-			    "%s: can make relative symbolic links only in current directory",
-			    target ? target : it->dname);
+			"%s: can make relative symbolic links only in current directory",
+			target ? target : it->dname);
 		free(target);
 	} else if (place_link(it, &m, it->c->options->force) != 0) {
-		fail_both(it, errno, "cannot create symbolic link %q to %q");
+		pfu_fail_both(it, errno, "cannot create symbolic link %q to %q");
 	} else {
 		ok = true;
 	}
@@ -666,13 +669,13 @@ static bool make_hard(struct item *it, const struct stat *st)
 	struct maker m = {
 		.fd = it->sfd,
 		.name = it->sname,
-		.flags = follows(it) && !S_ISLNK(st->st_mode) ? AT_SYMLINK_FOLLOW : 0,
+		.flags = pfu_item_follows(it) && !S_ISLNK(st->st_mode) ? AT_SYMLINK_FOLLOW : 0,
 		.hard = true,
 	};
 
 	if (place_link(it, &m, o->force || o->interactive == PFU_INTERACTIVE_ASK) == 0)
 		return true;
-	fail_both(it, errno, "cannot create hard link %q to %q");
+	pfu_fail_both(it, errno, "cannot create hard link %q to %q");
 	return false;
 }
 
@@ -682,8 +685,8 @@ static bool make_node(struct item *it, const struct stat *st)
 
 	if (it->c->fs->mknodat(it->dfd, it->dname, mode, S_ISFIFO(mode) ? 0 : st->st_rdev) == 0)
 		return true;
-	fail_target(it, errno,
-		    S_ISFIFO(mode) ? "cannot create fifo %q" : "cannot create special file %q");
+	pfu_fail_target(it, errno,
+		S_ISFIFO(mode) ? "cannot create fifo %q" : "cannot create special file %q");
 	return false;
 }
 
@@ -696,10 +699,10 @@ static bool apply_attributes(struct item *it, const struct stat *st, const struc
 		return true;
 	pair = pfu_fspairs_get(&it->c->pairs, st->st_dev, it->node ? it->node->target_dev : 0);
 	if (!pair) {
-		fail_target(it, ENOMEM, "preserving permissions for %q");
+		pfu_fail_target(it, ENOMEM, "preserving permissions for %q");
 		return false;
 	}
-	a = item_attrs(it, st, pair);
+	a = pfu_item_attrs(it, st, pair);
 	a.before = t->is_new ? NULL : &t->st;
 	a.omitted = pfu_attrs_omit(it->c->options, st->st_mode);
 	if (pfu_attrs_apply(&a))
@@ -718,9 +721,8 @@ static enum outcome make(struct item *it, const struct stat *st, struct target *
 		ok = make_symbolic(it);
 	} else if (o->hard_link) {
 		ok = make_hard(it, st);
-	} else if (S_ISREG(st->st_mode) ||
-		   ((o->copy_contents || !o->recursive) && !is_link)) {
-		return copy_file(it, st, t, first);
+	} else if (S_ISREG(st->st_mode) || ((o->copy_contents || !o->recursive) && !is_link)) {
+		return pfu_copy_file(it, st, t, first);
 	} else {
 		switch (st->st_mode & S_IFMT) {
 		case S_IFLNK:
@@ -733,13 +735,13 @@ static enum outcome make(struct item *it, const struct stat *st, struct target *
 			ok = make_node(it, st);
 			break;
 		default:
-			fail_source(it, 0, "%q has unknown file type");
+			pfu_fail_source(it, 0, "%q has unknown file type");
 			ok = false;
 		}
 		ok = ok && apply_attributes(it, st, t);
 	}
 	if (first)
-		links_done(it, st, ok);
+		pfu_item_links_done(it, st, ok);
 	return ok ? COPIED : FAILED;
 }
 
@@ -747,9 +749,9 @@ static enum outcome make(struct item *it, const struct stat *st, struct target *
 static void undo_backup(struct item *it, const struct target *t)
 {
 	if (it->c->fs->renameat(it->dfd, t->backup, it->dfd, it->dname, 0) != 0) {
-		fail_target(it, errno, "cannot un-backup %q");
+		pfu_fail_target(it, errno, "cannot un-backup %q");
 	} else if (it->c->options->verbose) {
-		char *old = beside_target(it, t->backup), *target = item_target(it);
+		char *old = beside_target(it, t->backup), *target = pfu_item_target(it);
 
 		if (old && target)
 			pfu_output(it->c->report, "%q -> %q (unbackup)", old, target);
@@ -766,42 +768,42 @@ static enum outcome copy_carefully(struct item *it)
 	struct stat st;
 	bool first;
 
-	if (stat_source(it, &st) != 0) {
-		fail_source(it, errno, "cannot stat %q");
+	if (pfu_stat_source(it, &st) != 0) {
+		pfu_fail_source(it, errno, "cannot stat %q");
 		return FAILED;
 	}
 	if (S_ISDIR(st.st_mode)) {
 		if (it->c->options->recursive)
 			return DIRECTORY;
-		fail_source(it, 0, "-r not specified; omitting directory %q");
+		pfu_fail_source(it, 0, "-r not specified; omitting directory %q");
 		return FAILED;
 	}
-	outcome = check_target(it, &st, &t);
+	outcome = pfu_check_target(it, &st, &t);
 	if (outcome == DIRECTORY)
 		return PARKED;
 	if (outcome != PARKED)
 		return outcome;
-	outcome = link_to_copy(it, &st, &t, &first);
+	outcome = pfu_link_to_copy(it, &st, &t, &first);
 	if (outcome != PARKED)
-		say_copied(it, t.backup);
+		pfu_say_copied(it, t.backup);
 	if (outcome == CHANGED)
 		outcome = make(it, &st, &t, first);
 	if (outcome == FAILED && t.backup)
 		undo_backup(it, &t);
 	if (outcome == COPIED && !it->node)
-		note_created(it);
+		pfu_note_created(it);
 	free(t.backup);
 	return outcome;
 }
 
-enum outcome copy_entry(struct item *it)
+enum outcome pfu_copy_entry(struct item *it)
 {
 	const struct pfu_copy_options *o = it->c->options;
 	enum outcome outcome = CHANGED;
 
 	/* Into a directory that we made a file goes without a look at either side. */
 	if (it->fresh && it->type == DT_REG && !o->symbolic_link && !o->hard_link)
-		outcome = copy_file(it, NULL, NULL, false);
+		outcome = pfu_copy_file(it, NULL, NULL, false);
 	if (outcome == CHANGED)
 		outcome = copy_carefully(it);
 	return outcome;

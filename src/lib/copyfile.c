@@ -27,19 +27,19 @@
 /* A file being copied: open on both sides. */
 struct file {
 	int in, out;
-	struct stat st;		  /* the source */
-	bool made;		  /* the target is new, made by us */
-	struct stat before;	  /* the target, if it is not */
+	struct stat st;     /* the source */
+	bool made;          /* the target is new, made by us */
+	struct stat before; /* the target, if it is not */
 	mode_t omitted;
 	struct pfu_fspair *pair;
-	bool first;		  /* links wait for it */
+	bool first; /* links wait for it */
 };
 
 /* ---- opening ---- */
 
 static int open_source(struct item *it, const struct stat *known)
 {
-	int flags = O_RDONLY | O_CLOEXEC | (follows(it) ? 0 : O_NOFOLLOW), fd;
+	int flags = O_RDONLY | O_CLOEXEC | (pfu_item_follows(it) ? 0 : O_NOFOLLOW), fd;
 
 	if (known && !S_ISREG(known->st_mode))
 		return it->c->fs->openat(it->sfd, it->sname, flags, 0);
@@ -56,22 +56,22 @@ static enum outcome prepare_source(struct item *it, const struct stat *known, st
 	f->in = open_source(it, known);
 	if (f->in < 0) {
 		/* Not what the listing said, or gone: for the careful way to tell. */
-		if (!known && (errno == ENOENT || errno == ELOOP || errno == ENXIO ||
-			       errno == ENODEV))
+		if (!known &&
+			(errno == ENOENT || errno == ELOOP || errno == ENXIO || errno == ENODEV))
 			return CHANGED;
 		if (!known)
-			say_copied(it, NULL);
-		fail_source(it, errno, "cannot open %q for reading");
+			pfu_say_copied(it, NULL);
+		pfu_fail_source(it, errno, "cannot open %q for reading");
 		return FAILED;
 	}
 	if (it->c->fs->fstat(f->in, &f->st) != 0) {
-		fail_source(it, errno, "cannot fstat %q");
+		pfu_fail_source(it, errno, "cannot fstat %q");
 		return FAILED;
 	}
 	if (!known)
 		return S_ISREG(f->st.st_mode) ? PARKED : CHANGED;
 	if (f->st.st_dev != known->st_dev || f->st.st_ino != known->st_ino) {
-		fail_source(it, 0, "skipping file %q, as it was replaced while being copied");
+		pfu_fail_source(it, 0, "skipping file %q, as it was replaced while being copied");
 		return FAILED;
 	}
 	return PARKED;
@@ -100,7 +100,7 @@ static int open_new(struct item *it, struct file *f)
 	}
 	if (it->c->options->follow_dangling)
 		return it->c->fs->openat(it->dfd, it->dname, flags, mode);
-	fail_target(it, 0, "not writing through dangling symlink %q");
+	pfu_fail_target(it, 0, "not writing through dangling symlink %q");
 	errno = 0;
 	return -1;
 }
@@ -115,18 +115,18 @@ static bool open_target(struct item *it, struct file *f, const struct target *t)
 	errno = ENOENT;
 	if (!f->made)
 		f->out = fs->openat(it->dfd, it->dname,
-				    O_WRONLY | O_CLOEXEC | (o->attributes_only ? 0 : O_TRUNC), 0);
+			O_WRONLY | O_CLOEXEC | (o->attributes_only ? 0 : O_TRUNC), 0);
 	if (f->out < 0 && !f->made && errno != ENOENT && o->force) {
 		if (fs->unlinkat(it->dfd, it->dname, 0) == 0) {
 			if (o->verbose) {
-				char *target = item_target(it);
+				char *target = pfu_item_target(it);
 
-				pfu_output(it->c->report, "removed %q",
-					   target ? target : it->dname);
+				pfu_output(
+					it->c->report, "removed %q", target ? target : it->dname);
 				free(target);
 			}
 		} else if (errno != ENOENT) {
-			fail_target(it, errno, "cannot remove %q");
+			pfu_fail_target(it, errno, "cannot remove %q");
 			return false;
 		}
 		errno = ENOENT;
@@ -142,7 +142,7 @@ static bool open_target(struct item *it, struct file *f, const struct target *t)
 		size_t len = strlen(it->dname);
 		int err = errno == EISDIR && len && it->dname[len - 1] == '/' ? ENOTDIR : errno;
 
-		fail_target(it, err, "cannot create regular file %q");
+		pfu_fail_target(it, err, "cannot create regular file %q");
 	}
 	return false;
 }
@@ -168,8 +168,8 @@ static struct pfu_data data_of(struct item *it, struct file *f)
 		.honest_size = (it->c->source_flags & PFU_FS_HONEST_SIZE) && S_ISREG(f->st.st_mode),
 		.read_to_end = is_pseudo(it->c) || !S_ISREG(f->st.st_mode),
 		.sparse = plain ? o->sparse : PFU_SPARSE_NEVER,
-		.reflink = plain || o->reflink == PFU_REFLINK_ALWAYS ? o->reflink :
-								       PFU_REFLINK_NEVER,
+		.reflink =
+			plain || o->reflink == PFU_REFLINK_ALWAYS ? o->reflink : PFU_REFLINK_NEVER,
 		.pair = f->pair,
 		.buf_size = PFU_COPY_BUFFER,
 		.cancel = o->cancel,
@@ -186,22 +186,22 @@ static bool data_failed(struct item *it, enum pfu_data_failure failure, int err)
 		atomic_store(&it->c->failed, true);
 		break;
 	case PFU_DATA_CLONE:
-		fail_both(it, err, "failed to clone %q from %q");
+		pfu_fail_both(it, err, "failed to clone %q from %q");
 		break;
 	case PFU_DATA_READ:
-		fail_source(it, err, "error reading %q");
+		pfu_fail_source(it, err, "error reading %q");
 		break;
 	case PFU_DATA_WRITE:
-		fail_target(it, err, "error writing %q");
+		pfu_fail_target(it, err, "error writing %q");
 		break;
 	case PFU_DATA_COPY:
-		fail_source_first(it, err, "error copying %q to %q");
+		pfu_fail_source_first(it, err, "error copying %q to %q");
 		break;
 	case PFU_DATA_SEEK:
-		fail_source(it, err, "cannot lseek %q");
+		pfu_fail_source(it, err, "cannot lseek %q");
 		break;
 	case PFU_DATA_EXTEND:
-		fail_target(it, err, "failed to extend %q");
+		pfu_fail_target(it, err, "failed to extend %q");
 		break;
 	}
 	return true;
@@ -217,7 +217,7 @@ static bool close_target(struct item *it, struct file *f)
 	/* Here an error of writing may come up at last (NFS, quotas): one by one. */
 	if (it->c->fs->close(fd) == 0)
 		return true;
-	fail_target(it, errno, "failed to close %q");
+	pfu_fail_target(it, errno, "failed to close %q");
 	return false;
 }
 
@@ -228,7 +228,7 @@ static bool apply_attributes(struct item *it, struct file *f)
 
 	if (!(o->preserve & ~(unsigned int)PFU_ATTR_LINKS) && !o->no_preserve_mode && !f->omitted)
 		return true;
-	a = item_attrs(it, &f->st, f->pair);
+	a = pfu_item_attrs(it, &f->st, f->pair);
 	a.in = f->in;
 	a.out = f->out;
 	a.before = f->made ? NULL : &f->before;
@@ -251,7 +251,7 @@ static bool finish(struct item *it, struct file *f, bool data_ok)
 	if (!data_ok && f->made)
 		(void)it->c->fs->unlinkat(it->dfd, it->dname, 0);
 	if (f->first)
-		links_done(it, &f->st, ok);
+		pfu_item_links_done(it, &f->st, ok);
 	return ok;
 }
 
@@ -265,17 +265,17 @@ struct helper {
 };
 
 struct split {
-	struct item it;		/* as the first worker had it, with names of its own */
+	struct item it; /* as the first worker had it, with names of its own */
 	char *sname, *dname;
 	struct file f;
-	bool own_tables;	/* each worker opens the file for itself */
-	off_t range, tail;	/* bytes of a range; where the last one begins */
-	_Atomic off_t next;	/* where the next range begins */
+	bool own_tables;    /* each worker opens the file for itself */
+	off_t range, tail;  /* bytes of a range; where the last one begins */
+	_Atomic off_t next; /* where the next range begins */
 
-	pthread_mutex_t lock;	/* guards the rest */
-	unsigned int refs;	/* the first worker and tasks that have not ended */
-	unsigned int active;	/* workers that have the file open */
-	bool done;		/* the last of them has gone */
+	pthread_mutex_t lock; /* guards the rest */
+	unsigned int refs;    /* the first worker and tasks that have not ended */
+	unsigned int active;  /* workers that have the file open */
+	bool done;            /* the last of them has gone */
 	enum pfu_data_failure failure;
 	int err;
 	struct helper helpers[];
@@ -391,9 +391,9 @@ static bool open_again(struct item *it, struct file *f)
 	f->in = it->c->fs->openat(it->sfd, it->sname, O_RDONLY | O_CLOEXEC | O_NOFOLLOW, 0);
 	f->out = it->c->fs->openat(it->dfd, it->dname, O_WRONLY | O_CLOEXEC | O_NOFOLLOW, 0);
 	if (f->in >= 0 && f->out >= 0 && it->c->fs->fstat(f->in, &in) == 0 &&
-	    it->c->fs->fstat(f->out, &out) == 0 && in.st_dev == f->st.st_dev &&
-	    in.st_ino == f->st.st_ino && out.st_dev == f->before.st_dev &&
-	    out.st_ino == f->before.st_ino)
+		it->c->fs->fstat(f->out, &out) == 0 && in.st_dev == f->st.st_dev &&
+		in.st_ino == f->st.st_ino && out.st_dev == f->before.st_dev &&
+		out.st_ino == f->before.st_ino)
 		return true;
 	if (f->in >= 0)
 		it->c->fs->close(f->in);
@@ -468,8 +468,8 @@ static struct split *split_new(struct item *it, struct file *f, unsigned int hel
 		pfu_dir_ref(it->ddir);
 	s->f = *f;
 	s->own_tables = it->l->own_table;
-	s->range = it->c->source_flags & PFU_FS_NETWORK || it->c->target_network ? RANGE_NETWORK :
-									       RANGE_LOCAL;
+	s->range = it->c->source_flags & PFU_FS_NETWORK || it->c->target_network ? RANGE_NETWORK
+										 : RANGE_LOCAL;
 	s->tail = f->st.st_size - TAIL;
 	s->refs = 1 + helpers;
 	s->active = 1;
@@ -484,9 +484,9 @@ static unsigned int helpers_for(struct item *it, const struct file *f)
 	off_t ranges = f->st.st_size / (network ? RANGE_NETWORK : RANGE_LOCAL);
 	unsigned int hungry;
 
-	if (ranges < 2 || !S_ISREG(f->st.st_mode) || follows(it) || is_pseudo(it->c) ||
-	    it->c->options->sparse != PFU_SPARSE_AUTO ||
-	    (!f->made && !S_ISREG(f->before.st_mode)))
+	if (ranges < 2 || !S_ISREG(f->st.st_mode) || pfu_item_follows(it) || is_pseudo(it->c) ||
+		it->c->options->sparse != PFU_SPARSE_AUTO ||
+		(!f->made && !S_ISREG(f->before.st_mode)))
 		return 0;
 	hungry = pfu_pool_hungry(pfu_walk_pool(it->c->walk));
 	return (off_t)hungry < ranges - 1 ? hungry : (unsigned int)(ranges - 1);
@@ -513,7 +513,10 @@ static bool copy_split(struct item *it, struct file *f, unsigned int n)
 		pfu_walk_share(it->l, &it->node->node);
 	for (i = 0; i < n; i++) {
 		s->helpers[i] = (struct helper){
-			.task = { .run = run_helper, .group = group, .bytes = sizeof(*s), .work = 64 },
+			.task = {.run = run_helper,
+				.group = group,
+				.bytes = sizeof(*s),
+				.work = 64},
 			.split = s,
 		};
 		s->helpers[i].task.next = i + 1 < n ? &s->helpers[i + 1].task : NULL;
@@ -567,15 +570,15 @@ static dev_t target_dev(struct item *it, const struct file *f)
 	return it->c->fs->fstat(f->out, &st) == 0 ? st.st_dev : 0;
 }
 
-enum outcome copy_file(struct item *it, const struct stat *known, struct target *t, bool first)
+enum outcome pfu_copy_file(struct item *it, const struct stat *known, struct target *t, bool first)
 {
-	struct file f = { .in = -1, .out = -1, .first = first };
+	struct file f = {.in = -1, .out = -1, .first = first};
 	enum outcome outcome = prepare_source(it, known, &f);
 
 	if (outcome == PARKED && !known) {
-		outcome = link_to_copy(it, &f.st, NULL, &f.first);
+		outcome = pfu_link_to_copy(it, &f.st, NULL, &f.first);
 		if (outcome != PARKED)
-			say_copied(it, NULL);
+			pfu_say_copied(it, NULL);
 		if (outcome != CHANGED) {
 			close_source(it, &f);
 			return outcome;
@@ -587,7 +590,7 @@ enum outcome copy_file(struct item *it, const struct stat *known, struct target 
 	if (outcome != PARKED) {
 		close_source(it, &f);
 		if (f.first)
-			links_done(it, &f.st, false);
+			pfu_item_links_done(it, &f.st, false);
 		return outcome;
 	}
 	if (!f.made)

@@ -22,8 +22,8 @@ struct known_dir {
 	struct known_dir *next;
 	dev_t dev;
 	ino_t ino;
-	size_t operand;	 /* concerns this operand and those after it */
-	char *target;	 /* path of the copy */
+	size_t operand; /* concerns this operand and those after it */
+	char *target;   /* path of the copy */
 };
 
 /* One run; shared by all workers.  Constant but for what says otherwise. */
@@ -40,20 +40,20 @@ struct copying {
 	struct pfu_dir *directory; /* the target directory, or NULL */
 	struct stat directory_st;
 	unsigned int source_flags; /* PFU_FS_* of the first operand's file system */
-	bool target_network;	   /* the first target is on a network file system */
+	bool target_network;       /* the first target is on a network file system */
 	bool privileged;
 	uid_t euid;
 	gid_t egid;
 	bool follow_all, follow_operands; /* symbolic links of the source */
 
-	struct pfu_links *links;   /* with PFU_ATTR_LINKS */
+	struct pfu_links *links; /* with PFU_ATTR_LINKS */
 	struct pfu_fspairs pairs;
 	atomic_bool failed;
 	atomic_bool told_no_link; /* that a link became a copy is told once */
 
 	pthread_mutex_t lock; /* guards the four below */
 	struct known_dir *known;
-	size_t into_itself; /* 1 + the operand last told to be copied into itself */
+	size_t into_itself;       /* 1 + the operand last told to be copied into itself */
 	struct pfu_names created; /* targets of operands that are not directories */
 	struct pfu_names sources; /* operands that are not directories, with what they were */
 
@@ -62,25 +62,25 @@ struct copying {
 	size_t next;
 	bool barrier, in_turn;
 	struct pfu_names targets; /* of operands since the last barrier */
-	struct parent *parents;	  /* --parents: directories on the way, newest first */
+	struct parent *parents;   /* --parents: directories on the way, newest first */
 };
 
 /* A directory being copied: dir is the source's. */
 struct cp_node {
 	struct pfu_node node;
-	struct pfu_dir *target;	  /* holds a reference */
+	struct pfu_dir *target; /* holds a reference */
 	size_t operand;
-	struct stat st;		  /* the source's */
-	bool fresh;		  /* the target was made in this run: nothing is in it but what we put there */
-	bool dropped;		  /* no attributes are to be set: it was not made, or is not ours to change */
-	bool restore;		  /* it was given more than its mode: */
+	struct stat st; /* the source's */
+	bool fresh;   /* the target was made in this run: nothing is in it but what we put there */
+	bool dropped; /* no attributes are to be set: it was not made, or is not ours to change */
+	bool restore; /* it was given more than its mode: */
 	mode_t restore_mode;
 	mode_t omitted;
-	struct stat before;	  /* the target's if it is not fresh */
-	bool default_acl;	  /* it gives new entries an ACL */
+	struct stat before; /* the target's if it is not fresh */
+	bool default_acl;   /* it gives new entries an ACL */
 	dev_t target_dev;
-	gid_t target_gid;	  /* -1: not known */
-	bool network;		  /* the target is on a network file system */
+	gid_t target_gid; /* -1: not known */
+	bool network;     /* the target is on a network file system */
 };
 
 /* One entry or operand being copied, by one worker. */
@@ -102,16 +102,16 @@ struct item {
 
 /* What is at an item's target. */
 struct target {
-	bool is_new;	/* nothing (any more) */
+	bool is_new;    /* nothing (any more) */
 	struct stat st; /* if not is_new: of the file, or of the link itself if `lstat` */
 	bool lstat;
-	char *backup;	/* what was there has this name now; malloc'ed */
+	char *backup; /* what was there has this name now; malloc'ed */
 };
 
 enum outcome {
 	COPIED,
-	FAILED,	   /* reported */
-	PARKED,	   /* put aside until another copy is complete */
+	FAILED,    /* reported */
+	PARKED,    /* put aside until another copy is complete */
 	DIRECTORY, /* it is one */
 	CHANGED,   /* it is not what the listing said: look again */
 };
@@ -124,41 +124,41 @@ static inline struct copying *copying_of(const struct pfu_local *l)
 /* ---- copyentry.c ---- */
 
 /* Reports an error about the item's target or source; %q in the format. */
-void fail_target(struct item *it, int err, const char *format);
-void fail_source(struct item *it, int err, const char *format);
+void pfu_fail_target(struct item *it, int err, const char *format);
+void pfu_fail_source(struct item *it, int err, const char *format);
 /* The same with two names: the target's, then the source's; and the other way round. */
-void fail_both(struct item *it, int err, const char *format);
-void fail_source_first(struct item *it, int err, const char *format);
+void pfu_fail_both(struct item *it, int err, const char *format);
+void pfu_fail_source_first(struct item *it, int err, const char *format);
 
-char *item_source(const struct item *it);
-char *item_target(const struct item *it);
+char *pfu_item_source(const struct item *it);
+char *pfu_item_target(const struct item *it);
 
 /* stat(2) of the source, or of the link itself. */
-int stat_source(const struct item *it, struct stat *st);
+int pfu_stat_source(const struct item *it, struct stat *st);
 
 /* Whether a symbolic link that is the item's source is followed. */
-bool follows(const struct item *it);
+bool pfu_item_follows(const struct item *it);
 
 /* Prints the line of -v. */
-void say_copied(struct item *it, const char *backup);
+void pfu_say_copied(struct item *it, const char *backup);
 
 /*
  * Finds out what is at the target of an item whose source is st, and deals with
  * it as the options say.  COPIED: nothing more is to be done.  PARKED stands for
  * "go on", with *t set.
  */
-enum outcome check_target(struct item *it, const struct stat *st, struct target *t);
+enum outcome pfu_check_target(struct item *it, const struct stat *st, struct target *t);
 
 /* Copies an item; DIRECTORY if it is one. */
-enum outcome copy_entry(struct item *it);
+enum outcome pfu_copy_entry(struct item *it);
 
 /*
  * With hard links preserved: finds out whether the file has been copied already.
- * CHANGED stands for "go on and copy"; *first: tell links_done() when that has ended.
+ * CHANGED stands for "go on and copy"; *first: tell pfu_item_links_done() when that has ended.
  */
-enum outcome link_to_copy(struct item *it, const struct stat *st, const struct target *t,
-			  bool *first);
-void links_done(struct item *it, const struct stat *st, bool complete);
+enum outcome pfu_link_to_copy(
+	struct item *it, const struct stat *st, const struct target *t, bool *first);
+void pfu_item_links_done(struct item *it, const struct stat *st, bool complete);
 
 /* ---- copyfile.c ---- */
 
@@ -166,27 +166,28 @@ void links_done(struct item *it, const struct stat *st, bool complete);
  * Copies a regular file (or, with a `known` that is none, what can be read from
  * it).  Without `known` nothing is at the target, and the type is from a listing.
  */
-enum outcome copy_file(struct item *it, const struct stat *known, struct target *t, bool first);
+enum outcome pfu_copy_file(struct item *it, const struct stat *known, struct target *t, bool first);
 
 /* Fills in what is common of the attributes of an item's copy. */
-struct pfu_attrs item_attrs(const struct item *it, const struct stat *st,
-			    struct pfu_fspair *pair);
+struct pfu_attrs pfu_item_attrs(
+	const struct item *it, const struct stat *st, struct pfu_fspair *pair);
 
 /* ---- samefile.c ---- */
 
 /* Whether source and target may be worked on as two; *done: they are one, and that is just right. */
-bool may_be_same(struct item *it, const struct stat *st, const struct target *t, bool *done);
+bool pfu_may_be_same(struct item *it, const struct stat *st, const struct target *t, bool *done);
 
 /* Whether two names are one entry of one directory. */
-bool same_entry(const struct pfu_fsys *fs, int fd1, const char *name1, int fd2, const char *name2);
+bool pfu_same_entry(
+	const struct pfu_fsys *fs, int fd1, const char *name1, int fd2, const char *name2);
 
 /* ---- copy.c ---- */
 
-/* Parks an item until links_done(); NULL without memory. */
-struct pfu_task *park(struct item *it);
+/* Parks an item until pfu_item_links_done(); NULL without memory. */
+struct pfu_task *pfu_item_park(struct item *it);
 
 /* Records that the target of an operand has been made. */
-void note_created(struct item *it);
-bool was_created(struct item *it);
+void pfu_note_created(struct item *it);
+bool pfu_was_created(struct item *it);
 
 #endif

@@ -17,8 +17,8 @@ static bool same_inode(const struct stat *a, const struct stat *b)
 }
 
 /* stat(2) of the directory that a name is in. */
-static int stat_parent(const struct pfu_fsys *fs, int fd, const char *name, size_t len,
-		       struct stat *st)
+static int stat_parent(
+	const struct pfu_fsys *fs, int fd, const char *name, size_t len, struct stat *st)
 {
 	char *dir;
 	int rc;
@@ -44,13 +44,14 @@ static size_t bare_length(const char *name)
 	return len;
 }
 
-bool same_entry(const struct pfu_fsys *fs, int fd1, const char *name1, int fd2, const char *name2)
+bool pfu_same_entry(
+	const struct pfu_fsys *fs, int fd1, const char *name1, int fd2, const char *name2)
 {
 	size_t len1 = bare_length(name1), len2 = bare_length(name2), n = 0;
 	struct stat st1, st2;
 
 	while (n < len1 && n < len2 && name1[len1 - 1 - n] == name2[len2 - 1 - n] &&
-	       name1[len1 - 1 - n] != '/')
+		name1[len1 - 1 - n] != '/')
 		n++;
 	if ((n < len1 && name1[len1 - 1 - n] != '/') || (n < len2 && name2[len2 - 1 - n] != '/'))
 		return false;
@@ -60,7 +61,7 @@ bool same_entry(const struct pfu_fsys *fs, int fd1, const char *name1, int fd2, 
 
 static bool same_name(const struct item *it)
 {
-	return same_entry(it->c->fs, it->sfd, it->sname, it->dfd, it->dname);
+	return pfu_same_entry(it->c->fs, it->sfd, it->sname, it->dfd, it->dname);
 }
 
 /* The rules for links that are copied as links. */
@@ -86,11 +87,11 @@ static bool same_referent(const struct item *it, const struct stat *src, const s
 	return same_inode(&s, &d);
 }
 
-bool may_be_same(struct item *it, const struct stat *st, const struct target *t, bool *done)
+bool pfu_may_be_same(struct item *it, const struct stat *st, const struct target *t, bool *done)
 {
 	const struct pfu_copy_options *o = it->c->options;
 	const struct pfu_fsys *fs = it->c->fs;
-	bool same = same_inode(st, &t->st), never = !follows(it), same_link;
+	bool same = same_inode(st, &t->st), never = !pfu_item_follows(it), same_link;
 	struct stat src = *st, dst = t->st;
 
 	*done = false;
@@ -104,7 +105,7 @@ bool may_be_same(struct item *it, const struct stat *st, const struct target *t,
 		same_link = same;
 	} else {
 		if (!same || fs->fstatat(it->dfd, it->dname, &dst, AT_SYMLINK_NOFOLLOW) != 0 ||
-		    fs->fstatat(it->sfd, it->sname, &src, AT_SYMLINK_NOFOLLOW) != 0)
+			fs->fstatat(it->sfd, it->sname, &src, AT_SYMLINK_NOFOLLOW) != 0)
 			return true;
 		same_link = same_inode(&src, &dst);
 		if (S_ISLNK(src.st_mode) && S_ISLNK(dst.st_mode) && o->remove_destination)
@@ -117,7 +118,7 @@ bool may_be_same(struct item *it, const struct stat *st, const struct target *t,
 		return never || !S_ISLNK(src.st_mode) || S_ISLNK(dst.st_mode);
 	}
 	if (o->remove_destination &&
-	    (S_ISLNK(dst.st_mode) || (same_link && dst.st_nlink > 1 && !same_name(it))))
+		(S_ISLNK(dst.st_mode) || (same_link && dst.st_nlink > 1 && !same_name(it))))
 		return true;
 	if (!S_ISLNK(src.st_mode) && !S_ISLNK(dst.st_mode)) {
 		if (!same_link)
