@@ -23,8 +23,9 @@ INSTALL        ?= install
 # How many command tests run side by side, and for how many seconds each differential test goes on trying.
 TEST_JOBS      ?= $(shell nproc)
 DIFF_SECONDS   ?= 60
-# `make check-cmd T="tests/cmd/links.t"` runs a selection.
-T              ?= $(wildcard tests/cmd/*.t)
+# `make check-cmd T="tests/cmd/links.t"` runs a selection. Without one, those that say `# sanitizers: no` (they measure time,
+# memory or system calls, or take long) are left out where a sanitizer is in.
+T              ?= $(if $(SANITIZE),$(shell grep -L '^\# sanitizers: no' tests/cmd/*.t),$(wildcard tests/cmd/*.t))
 D              ?= $(wildcard tests/diff/*.t)
 
 .DEFAULT_GOAL  := all
@@ -42,8 +43,8 @@ space          := $(empty) $(empty)
 
 # --- The variant ----------------------------------------------------------------------------------------------------
 
-VARIANT := $(or $(subst $(comma),-,$(subst $(space),,$(SANITIZE))),plain)$(if $(DEBUG),-debug)
-O       := build/obj-$(VARIANT)
+BUILD_VARIANT := $(or $(subst $(comma),-,$(subst $(space),,$(SANITIZE))),plain)$(if $(DEBUG),-debug)
+O       := build/obj-$(BUILD_VARIANT)
 
 # What the compiler and the machine offer, found out once for each compiler.
 PROBE := build/probe-$(subst /,_,$(subst $(space),_,$(CC))).mk
@@ -129,7 +130,7 @@ FORCE:
 stamp = @mkdir -p $(@D); printf '%s\n' '$(subst ','\'',$(1))' | cmp -s - $@ || printf '%s\n' '$(subst ','\'',$(1))' >$@
 
 build/variant: FORCE
-	$(call stamp,$(VARIANT))
+	$(call stamp,$(BUILD_VARIANT))
 $(O)/flags: FORCE
 	$(call stamp,$(COMPILE) | $(LDFLAGS_ALL) $(LIBS_ALL))
 $(O)/lib-sources: FORCE
@@ -170,7 +171,7 @@ $(PROBE): Makefile $(PKG_DIRS)
 .PHONY: config
 config: $(PROBE)
 	@echo 'version     $(VERSION)'
-	@echo 'variant     $(VARIANT)'
+	@echo 'variant     $(BUILD_VARIANT)'
 	@echo 'compiler    $(CC), $(shell $(CC) -dumpfullversion 2>/dev/null || $(CC) -dumpversion)'
 	@echo 'compile     $(subst ','\'',$(CPPFLAGS_ALL) $(CFLAGS_ALL))'
 	@echo 'link        $(LDFLAGS_ALL) $(LIBS_ALL)'

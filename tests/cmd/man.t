@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # The manual pages: free of faults in both formatters, and in step with the programs: the same options as --help lists,
 # the same version.
+# sanitizers: no
 . "$(dirname "$0")/../lib.sh"
 tmpdir
 
