@@ -162,6 +162,7 @@ tmpdir() {
 	tmp=$(mktemp -d "$at/pfu-test.XXXXXX") || exit 1
 	chmod 755 "$tmp"
 	trap cleanup EXIT
+	trap 'exit 1' HUP INT TERM
 	mkdir "$tmp/bin" "$tmp/cases"
 	# Diagnostics begin with the name a program was called by.
 	ln -s "$PCP" "$tmp/bin/pcp"
