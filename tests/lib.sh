@@ -183,8 +183,6 @@ cleanup() {
 # --- Running ---
 
 variants=('-j 1' '-j 2 -c 1' '-j 20 -c 1' '-j 20')
-# (Everything takes several times as long there.)
-[ -z "${SANITIZE:-}" ] || variants=('-j 20 -c 1')
 # A sanitizer makes every run long, and finds the same in each.
 [ -z "${SANITIZE:-}" ] || variants=('-j 2' '-j 20 -c 1')
 [ -z "${VARIANT:-}" ] || variants=("$VARIANT")
