@@ -17,7 +17,7 @@
 extern "C" {
 #endif
 
-#define PFU_CLOSER_MAX 128
+#define PFU_CLOSER_MAX 64
 
 struct pfu_closer {
 	const struct pfu_fsys *fs;

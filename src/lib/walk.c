@@ -40,7 +40,14 @@
 #define FD_RESERVE 8
 /* Descriptors that a worker has in hand: two files, and two directories on the way. */
 #define FD_IN_HAND 4
-#define DIRFDS_OWN 64
+/*
+ * In a table of one's own, together with what waits to be closed, fewer than the
+ * 64 that the kernel has room for at first: to enlarge a table that is shared,
+ * as it is while a thread starts, it waits for all processors (fs/file.c,
+ * expand_fdtable()).
+ */
+#define DIRFDS_OWN 20
+#define CLOSER_OWN 24
 #define DIRFDS_SHARED 4096
 
 struct pfu_walk {
@@ -163,7 +170,7 @@ static int divide_descriptors(struct pfu_walk *w)
 	if ((!o->network || o->workers * each > limit) &&
 	    (o->workers == 1 || can_unshare(o->fs))) {
 		w->own_dirfds = at_most((limit - FD_IN_HAND) / 2, DIRFDS_OWN);
-		w->own_closer = o->network ? 0 : (unsigned int)at_most(limit / 3, PFU_CLOSER_MAX);
+		w->own_closer = o->network ? 0 : (unsigned int)at_most(limit / 3, CLOSER_OWN);
 		return 0;
 	}
 	o->workers = (unsigned int)at_most(o->workers, limit / each);
