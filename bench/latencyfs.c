@@ -9,9 +9,9 @@
  *
  * How it works:
  *
- * - An operation is carried out on the mirrored directory as soon as it arrives; only its *reply* is
- *   held back until the delay is over, in a heap ordered by due time. So a request in service costs
- *   a few hundred bytes, not a thread, and 512 of them are as cheap as one.
+ * - An operation is carried out on the mirrored directory as soon as it arrives; only its *reply*
+ *   is held back until the delay is over, in a heap ordered by due time. So a request in service
+ *   costs a few hundred bytes, not a thread, and 512 of them are as cheap as one.
  * - An inode that the kernel knows is a `struct node`. It is remembered by its file handle
  *   (name_to_handle_at), and descriptors are a cache, so that a million known inodes fit under any
  *   RLIMIT_NOFILE. Where the mirrored file system has no handles (or we aren't root), the
@@ -55,13 +55,13 @@
 #define unused __attribute__((unused))
 
 enum {
-	MAX_SERVICE = 512,		/* requests in service at once: the most that can be asked for */
+	MAX_SERVICE = 512,		/* requests in service at once: the most, and default */
 	REPLIERS = 2,			/* threads that send replies when they are due */
 	READER_IDLE_THREADS = 32,	/* idle request readers that are kept */
 	DIR_BUFFER = 32 * 1024,
 	FD_RESERVE = 1024,		/* descriptors that the cache of nodes leaves alone */
 	MAX_FAULTS = 32,
-	MAX_LATE_NS = 250 * 1000,	/* sleepers that overslept by more were preempted: no habit */
+	MAX_LATE_NS = 250 * 1000,	/* who overslept by more was preempted: no habit */
 	BIG_REPLY = 64 * 1024,		/* bytes of data that take a while to hand over */
 };
 
@@ -128,7 +128,7 @@ static struct {
 	char *readdir_error_pattern;
 	struct fault faults[MAX_FAULTS];
 	unsigned fault_count;
-	bool names_wanted;		/* some pattern needs the names of open files and directories */
+	bool names_wanted;		/* some pattern needs the names of open files */
 } conf = {
 	.entry_timeout = 1.0,
 	.attr_timeout = 1.0,
@@ -172,7 +172,7 @@ static struct {
 	struct node **buckets;
 	size_t bucket_count;		/* a power of two */
 	size_t node_count;
-	struct node lru;		/* idle nodes with an open fd that can be reopened; oldest first */
+	struct node lru;		/* idle nodes whose fd may be closed; oldest first */
 	size_t open_fds;
 	size_t max_fds;
 	bool handles;			/* the mirrored file system has handles that we may open */
@@ -285,7 +285,7 @@ static void node_idle(struct node *n)
 	}
 }
 
-/* A descriptor (O_PATH) of n, good until node_put(); or -errno, and then there is nothing to put. */
+/* A descriptor (O_PATH) of n, good until node_put(); or -errno, and then nothing is to be put. */
 static int node_get(struct node *n)
 {
 	union handle u;
@@ -510,7 +510,7 @@ static struct {
 	unsigned in_service;
 	unsigned max_seen;
 	uint64_t changed_ns;		/* when in_service changed last */
-	uint64_t first_ns, last_ns;	/* start of the first operation, end of the last one; 0: none */
+	uint64_t first_ns, last_ns;	/* the first operation began, the last ended; 0: none */
 	uint64_t level_ns[MAX_SERVICE + 1];	/* time spent with so many in service */
 	uint64_t counts[KINDS];
 	uint64_t answered;
@@ -695,8 +695,8 @@ static void op_answer(struct op *op)
 static uint64_t next_random(void)
 {
 	static uint64_t counter;
-	uint64_t x = conf.seed * UINT64_C(0x632be59bd9b4e019) +
-		     __atomic_add_fetch(&counter, 1, __ATOMIC_RELAXED) * UINT64_C(0x9e3779b97f4a7c15);
+	uint64_t n = __atomic_add_fetch(&counter, 1, __ATOMIC_RELAXED);
+	uint64_t x = conf.seed * UINT64_C(0x632be59bd9b4e019) + n * UINT64_C(0x9e3779b97f4a7c15);
 
 	x = (x ^ (x >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
 	x = (x ^ (x >> 27)) * UINT64_C(0x94d049bb133111eb);
@@ -779,7 +779,7 @@ static void *replier(void *arg unused)
 {
 	const struct sched_param first = { .sched_priority = 1 };
 
-	/* A server doesn't wait for its clients' processors. Where this is refused, delays vary more. */
+	/* A server doesn't wait for its clients' processors. Where this is refused, delays vary. */
 	pthread_setschedparam(pthread_self(), SCHED_RR, &first);
 	prctl(PR_SET_TIMERSLACK, 1UL, 0, 0, 0);
 	pthread_mutex_lock(&service.lock);
@@ -818,7 +818,8 @@ static void report_in_flight(FILE *f, double seconds)
 	}
 	fprintf(f, "seconds %.6f\n", seconds);
 	fprintf(f, "seconds_busy %.6f\n", busy);
-	fprintf(f, "service_us_mean %.1f\n", service.answered ? area * 1e6 / (double)service.answered : 0.0);
+	fprintf(f, "service_us_mean %.1f\n",
+		service.answered ? area * 1e6 / (double)service.answered : 0.0);
 	fprintf(f, "in_flight_mean %.3f\n", seconds > 0 ? area / seconds : 0.0);
 	fprintf(f, "in_flight_max %u\n", service.max_seen);
 	for (unsigned i = 0; i <= service.max_seen; i++)
@@ -841,8 +842,8 @@ static void report_write(FILE *f)
 	fprintf(f, "ops_total %" PRIu64 "\n", total);
 	fprintf(f, "errors %" PRIu64 "\n", service.errors);
 	for (int k = 0; k < KINDS; k++)
-		fprintf(f, "%s.%s %" PRIu64 "\n", k < K_FIRST_ASYNC ? "ops" : "async", kind_names[k],
-			service.counts[k]);
+		fprintf(f, "%s.%s %" PRIu64 "\n", k < K_FIRST_ASYNC ? "ops" : "async",
+			kind_names[k], service.counts[k]);
 	fprintf(f, "bytes_read %" PRIu64 "\n", service.bytes_read);
 	fprintf(f, "bytes_written %" PRIu64 "\n", service.bytes_written);
 	fprintf(f, "bytes_copied %" PRIu64 "\n", service.bytes_copied);
@@ -979,13 +980,11 @@ static void do_getattr(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi
 	op_end(op, R_ATTR);
 }
 
-static struct timespec wanted_time(int to_set, int set, int set_now, struct timespec value)
+static struct timespec wanted_time(bool set, bool set_now, struct timespec value)
 {
-	if (to_set & set_now)
+	if (set_now)
 		return (struct timespec){ 0, UTIME_NOW };
-	if (to_set & set)
-		return value;
-	return (struct timespec){ 0, UTIME_OMIT };
+	return set ? value : (struct timespec){ 0, UTIME_OMIT };
 }
 
 /* Owner first: chown takes away set-user-ID bits that the mode may ask for. */
@@ -1007,8 +1006,10 @@ static int set_attributes(int fd, const struct stat *attr, int to_set)
 	if (to_set & (FUSE_SET_ATTR_ATIME | FUSE_SET_ATTR_MTIME |
 		      FUSE_SET_ATTR_ATIME_NOW | FUSE_SET_ATTR_MTIME_NOW)) {
 		struct timespec ts[2] = {
-			wanted_time(to_set, FUSE_SET_ATTR_ATIME, FUSE_SET_ATTR_ATIME_NOW, attr->st_atim),
-			wanted_time(to_set, FUSE_SET_ATTR_MTIME, FUSE_SET_ATTR_MTIME_NOW, attr->st_mtim),
+			wanted_time(to_set & FUSE_SET_ATTR_ATIME, to_set & FUSE_SET_ATTR_ATIME_NOW,
+				    attr->st_atim),
+			wanted_time(to_set & FUSE_SET_ATTR_MTIME, to_set & FUSE_SET_ATTR_MTIME_NOW,
+				    attr->st_mtim),
 		};
 
 		if (utimensat(fd, "", ts, AT_EMPTY_PATH | AT_SYMLINK_NOFOLLOW) < 0)
@@ -1172,7 +1173,8 @@ static void do_symlink(fuse_req_t req, const char *target, fuse_ino_t parent, co
 	make_node(req, K_SYMLINK, parent, name, 0, 0, target);
 }
 
-static void remove_name(fuse_req_t req, enum kind kind, fuse_ino_t parent, const char *name, int flags)
+static void remove_name(fuse_req_t req, enum kind kind, fuse_ino_t parent, const char *name,
+			int flags)
 {
 	struct node *p = to_node(parent);
 	struct op *op = op_begin(req, kind, name);
@@ -1350,7 +1352,8 @@ end:
 	op_end(op, R_CREATE);
 }
 
-static void do_read(fuse_req_t req, fuse_ino_t ino, size_t size, off_t off, struct fuse_file_info *fi)
+static void do_read(fuse_req_t req, fuse_ino_t ino, size_t size, off_t off,
+		    struct fuse_file_info *fi)
 {
 	struct op *op = op_begin(req, K_READ, node_name(ino));
 
@@ -1445,7 +1448,8 @@ static void do_fallocate(fuse_req_t req, fuse_ino_t ino, int mode, off_t off, of
 }
 
 /* Only SEEK_DATA and SEEK_HOLE get here; nobody uses the position that this moves. */
-static void do_lseek(fuse_req_t req, fuse_ino_t ino, off_t off, int whence, struct fuse_file_info *fi)
+static void do_lseek(fuse_req_t req, fuse_ino_t ino, off_t off, int whence,
+		     struct fuse_file_info *fi)
 {
 	struct op *op = op_begin(req, K_LSEEK, node_name(ino));
 
@@ -1481,8 +1485,8 @@ static void do_statfs(fuse_req_t req, fuse_ino_t ino unused)
 struct dir {
 	int fd;
 	pthread_mutex_t lock;
-	off_t next;			/* offset of the first entry in buf that was not given out */
-	size_t at, have;		/* that entry, and the end of what buf holds */
+	off_t next;			/* offset of the first entry that was not given out */
+	size_t at, have;		/* where in buf it is, and the end of what buf holds */
 	uint64_t names;			/* given out since the start, "." and ".." apart */
 	bool error_after;		/* --readdir-error-after is for this directory */
 	char buf[DIR_BUFFER] __attribute__((aligned(8)));
@@ -1693,7 +1697,8 @@ static void do_fsyncdir(fuse_req_t req, fuse_ino_t ino, int datasync, struct fus
 /* ---- Handlers: extended attributes ----------------------------------------------------------- */
 
 /* getxattr (name given) and listxattr: a size of 0 asks how much there is. */
-static void read_xattr(fuse_req_t req, enum kind kind, fuse_ino_t ino, const char *name, size_t size)
+static void read_xattr(fuse_req_t req, enum kind kind, fuse_ino_t ino, const char *name,
+		       size_t size)
 {
 	struct node *n = to_node(ino);
 	struct op *op = op_begin(req, kind, node_name(ino));
@@ -1834,15 +1839,15 @@ static struct fuse_lowlevel_ops handlers = {
  */
 static ssize_t write_reply(int fd, struct iovec *iov, int count, void *userdata unused)
 {
-	static bool init_answered;	/* (The first reply is alone: nothing else is read before it.) */
+	static bool init_answered;	/* (Nothing is asked before the first reply.) */
 
 	if (!init_answered) {
 		init_answered = true;
-		if (count == 2 && iov[1].iov_len >= offsetof(struct fuse_init_out, max_background)) {
+		if (!conf.serial_dirops && count == 2 &&
+		    iov[1].iov_len >= offsetof(struct fuse_init_out, max_background)) {
 			struct fuse_init_out *init = iov[1].iov_base;
 
-			if (!conf.serial_dirops)
-				init->flags |= FUSE_PARALLEL_DIROPS;
+			init->flags |= FUSE_PARALLEL_DIROPS;
 		}
 	}
 	return writev(fd, iov, count);
@@ -1864,7 +1869,7 @@ static void serve(struct fuse_session *se)
 
 	if (!loop)
 		errx(1, "out of memory");
-	/* A thread more than can be in service, so that the one that waits for room isn't the last. */
+	/* One more than can be in service, so that a request that waits for room isn't the last. */
 	fuse_loop_cfg_set_max_threads(loop, conf.max_service + 1);
 	fuse_loop_cfg_set_idle_threads(loop, READER_IDLE_THREADS);
 	fuse_loop_cfg_set_clone_fd(loop, conf.clone_fd);
@@ -1967,8 +1972,9 @@ static int run(void)
 
 enum {
 	OPT_META = 256, OPT_DATA, OPT_OP, OPT_JITTER, OPT_SEED, OPT_REPORT, OPT_PIDFILE, OPT_ENTRY,
-	OPT_ATTR, OPT_NEGATIVE, OPT_PLUS, OPT_XATTR, OPT_ACL, OPT_NOFLUSH, OPT_NOPERM, OPT_SERIAL, OPT_CLONE, OPT_SERVICE,
-	OPT_FAULT, OPT_SHORT, OPT_SKIP, OPT_CLOSE, OPT_DTYPE, OPT_READDIR, OPT_HELP,
+	OPT_ATTR, OPT_NEGATIVE, OPT_PLUS, OPT_XATTR, OPT_ACL, OPT_NOFLUSH, OPT_NOPERM, OPT_SERIAL,
+	OPT_CLONE, OPT_SERVICE, OPT_FAULT, OPT_SHORT, OPT_SKIP, OPT_CLOSE, OPT_DTYPE, OPT_READDIR,
+	OPT_HELP,
 };
 
 static const struct option long_options[] = {
@@ -2053,6 +2059,12 @@ static uint64_t parse_number(const char *option, const char *s, uint64_t max)
 	return n;
 }
 
+/* Microseconds, as nanoseconds. */
+static uint64_t parse_us(const char *option, const char *s)
+{
+	return parse_number(option, s, 1000000000) * 1000;
+}
+
 static double parse_seconds(const char *option, const char *s)
 {
 	char *end;
@@ -2082,7 +2094,7 @@ static enum kind parse_kind(const char *option, const char *s)
 	errx(2, "--%s: no such operation: %s", option, s);
 }
 
-/* Cut the field before the next colon off *s; NULL when nothing is left. The last field takes all. */
+/* Cut the field before the next colon off *s; NULL if nothing is left. The last takes all. */
 static char *next_field(char **s, bool last)
 {
 	char *field = *s, *colon = field && !last ? strchr(field, ':') : NULL;
@@ -2123,11 +2135,11 @@ static void parse_fault(char *s)
 
 static void parse_op_us(char *s)
 {
-	char *kind = next_field(&s, false);
+	enum kind kind = parse_kind("op-us", next_field(&s, false));
 
 	if (!s)
 		errx(2, "--op-us: OP:N is wanted");
-	conf.kind_ns[parse_kind("op-us", kind)] = (int64_t)parse_number("op-us", s, 1000000000) * 1000;
+	conf.kind_ns[kind] = (int64_t)parse_us("op-us", s);
 }
 
 static void parse_close_error(char *s)
@@ -2172,10 +2184,8 @@ static void parse_options(int argc, char **argv)
 	while ((c = getopt_long(argc, argv, "f", long_options, NULL)) != -1) {
 		switch (c) {
 		case 'f': conf.foreground = true; break;
-		case OPT_META: conf.meta_ns = parse_number("meta-us", optarg, 1000000000) * 1000; break;
-		case OPT_DATA:
-			conf.data_ns_per_mib = parse_number("data-us-per-mib", optarg, 1000000000) * 1000;
-			break;
+		case OPT_META: conf.meta_ns = parse_us("meta-us", optarg); break;
+		case OPT_DATA: conf.data_ns_per_mib = parse_us("data-us-per-mib", optarg); break;
 		case OPT_OP: parse_op_us(optarg); break;
 		case OPT_JITTER:
 			conf.jitter_percent = (unsigned)parse_number("jitter", optarg, 100);
@@ -2185,7 +2195,9 @@ static void parse_options(int argc, char **argv)
 		case OPT_PIDFILE: conf.pidfile = absolute(optarg); break;
 		case OPT_ENTRY: conf.entry_timeout = parse_seconds("entry-timeout", optarg); break;
 		case OPT_ATTR: conf.attr_timeout = parse_seconds("attr-timeout", optarg); break;
-		case OPT_NEGATIVE: conf.negative_timeout = parse_seconds("negative-timeout", optarg); break;
+		case OPT_NEGATIVE:
+			conf.negative_timeout = parse_seconds("negative-timeout", optarg);
+			break;
 		case OPT_PLUS:
 			if (optarg && strcmp(optarg, "auto") != 0)
 				errx(2, "--readdirplus: not auto: %s", optarg);
@@ -2198,12 +2210,15 @@ static void parse_options(int argc, char **argv)
 		case OPT_SERIAL: conf.serial_dirops = true; break;
 		case OPT_CLONE: conf.clone_fd = true; break;
 		case OPT_SERVICE:
-			conf.max_service = (unsigned)parse_number("max-in-service", optarg, MAX_SERVICE);
+			conf.max_service = (unsigned)parse_number("max-in-service", optarg,
+								  MAX_SERVICE);
 			if (conf.max_service == 0)
 				errx(2, "--max-in-service: at least 1");
 			break;
 		case OPT_FAULT: parse_fault(optarg); break;
-		case OPT_SHORT: conf.short_copy = parse_number("short-copy", optarg, UINT64_MAX); break;
+		case OPT_SHORT:
+			conf.short_copy = parse_number("short-copy", optarg, UINT64_MAX);
+			break;
 		case OPT_SKIP: conf.skip_after_unlink = true; break;
 		case OPT_CLOSE: parse_close_error(optarg); break;
 		case OPT_DTYPE: conf.dtype_unknown = true; break;
@@ -2226,7 +2241,7 @@ int main(int argc, char **argv)
 		conf.kind_ns[k] = -1;
 	parse_options(argc, argv);
 	if (conf.xattr) {
-		/* Without these the kernel learns that there are none, and asks once, not for each file. */
+		/* Without these the kernel learns that there are none, and asks only once. */
 		handlers.getxattr = do_getxattr;
 		handlers.setxattr = do_setxattr;
 		handlers.listxattr = do_listxattr;
