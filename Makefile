@@ -160,10 +160,6 @@ $(PROBE): Makefile $(PKG_DIRS)
 	$(call probe,PROBED_LDFLAGS,-Wl$(comma)-z$(comma)relro -Wl$(comma)-z$(comma)now)
 	$(call probe,PROBED_LDFLAGS,-Wl$(comma)-z$(comma)noexecstack)
 	$(call probe,PROBED_LDFLAGS,-Wl$(comma)--as-needed)
-	$(call probe_pkg,PROBED_SELINUX,libselinux)
-	@if grep -q '^PROBED_SELINUX_LIBS' $@.new; then \
-		printf 'PROBED_DEFINES += -DHAVE_SELINUX=1 %s\nPROBED_LIBS += %s\n' \
-			'$$(PROBED_SELINUX_CFLAGS)' '$$(PROBED_SELINUX_LIBS)' >>$@.new; fi
 	$(call probe_pkg,PROBED_CMOCKA,cmocka)
 	$(call probe_pkg,PROBED_FUSE,fuse3)
 	@rm -f $@.c $@.out; mv -f $@.new $@
@@ -175,7 +171,6 @@ config: $(PROBE)
 	@echo 'compiler    $(CC), $(shell $(CC) -dumpfullversion 2>/dev/null || $(CC) -dumpversion)'
 	@echo 'compile     $(subst ','\'',$(CPPFLAGS_ALL) $(CFLAGS_ALL))'
 	@echo 'link        $(LDFLAGS_ALL) $(LIBS_ALL)'
-	@echo 'SELinux     $(if $(PROBED_SELINUX_LIBS),yes (libselinux),no (libselinux-dev is not installed))'
 	@echo 'unit tests  $(if $(PROBED_CMOCKA_LIBS),yes (cmocka),no (libcmocka-dev is not installed))'
 	@echo 'FUSE tools  $(if $(PROBED_FUSE_LIBS),yes (libfuse3),no (libfuse3-dev is not installed))'
 

@@ -40,7 +40,9 @@ void cli_start(const char *argv0)
 
 	if (argv0)
 		program = argv0;
-	setlocale(LC_ALL, "");
+	/* What names and answers are made of; the other categories are files to read for nothing. */
+	setlocale(LC_CTYPE, "");
+	setlocale(LC_MESSAGES, "");
 	atexit(close_stdout);
 	if (getrlimit(RLIMIT_NOFILE, &rl) == 0 && rl.rlim_cur < rl.rlim_max) {
 		rl.rlim_cur = rl.rlim_max;

@@ -16,6 +16,7 @@
 
 #define ACL_ACCESS "system.posix_acl_access"
 #define ACL_DEFAULT "system.posix_acl_default"
+#define SELINUX_CONTEXT "security.selinux"
 #define PERMISSIONS ((mode_t)07777)
 #define SPECIAL_BITS ((mode_t)(S_ISUID | S_ISGID | S_ISVTX))
 /* Long enough for most lists of attributes and most values. */
@@ -268,7 +269,8 @@ static bool apply_xattrs(const struct pfu_attrs *a, const struct side *from, con
 	for (name = names; name < names + len; name += strlen(name) + 1) {
 		int err;
 
-		if (is_permission(name) || is_never_copied(name))
+		if (is_permission(name) || is_never_copied(name) ||
+		    (!wants(a, PFU_ATTR_XATTR) && strcmp(name, SELINUX_CONTEXT) != 0))
 			continue;
 		err = copy_xattr(a, from, to, name, true);
 		failed = failed || err != 0;
@@ -372,7 +374,7 @@ bool pfu_attrs_apply(struct pfu_attrs *a)
 		return false;
 	if (!is_link && wants(a, PFU_ATTR_OWNERSHIP) && !apply_owner(a, &mode))
 		return false;
-	if (wants(a, PFU_ATTR_XATTR | PFU_ATTR_MODE) &&
+	if (wants(a, PFU_ATTR_XATTR | PFU_ATTR_CONTEXT | PFU_ATTR_MODE) &&
 	    !atomic_load_explicit(&a->pair->no_xattrs, memory_order_relaxed) &&
 	    side_init(&from, a->in, a->source_dirfd, a->source_name)) {
 		names = fetch(a, &from, NULL, &len);
@@ -385,7 +387,7 @@ bool pfu_attrs_apply(struct pfu_attrs *a)
 		if (!listed)
 			len = 0;
 	}
-	if (wants(a, PFU_ATTR_XATTR) && len > 0) {
+	if (wants(a, PFU_ATTR_XATTR | PFU_ATTR_CONTEXT) && len > 0) {
 		bool made_writable = make_writable(a, len);
 
 		ok = apply_xattrs(a, &from, &to, names, len);
