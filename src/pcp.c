@@ -37,7 +37,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <fcntl.h>
 #include <getopt.h>
 #include <linux/magic.h>
 #include <pfu/backup.h>
