@@ -40,12 +40,12 @@ struct pfu_pool_options {
 	size_t bound;	      /* bytes in waiting tasks beyond which pfu_pool_full() is true */
 	size_t resume;	      /* bytes in waiting tasks below which later tasks run again */
 	unsigned int start_work; /* waiting work (in files) that justifies one more thread */
-	bool in_order;		 /* last submitted, first run, one worker only */
+	enum pfu_queue_order order; /* IN_ORDER: one worker only */
 	const atomic_bool *cancel; /* set from outside: the same as pfu_pool_cancel(); or NULL */
 	void *ctx;		 /* for the functions below, which may be NULL */
 	/*
 	 * Called in each thread before its first task.  -1: this thread ends
-	 * again and the others go on without it; must be 0 for worker 0.
+	 * again and the others go on without it; for worker 0: the run fails.
 	 */
 	int (*worker_start)(struct pfu_worker *worker, void *ctx);
 	/* Called in each thread before it waits for work. */
@@ -63,9 +63,10 @@ void pfu_pool_destroy(struct pfu_pool *pool);
 /*
  * Runs all tasks submitted so far and all that they submit; returns when none
  * is left.  Threads started meanwhile have ended by then.  Call from one thread
- * at a time.  Signals are blocked in the threads that it starts.
+ * at a time.  Signals are blocked in the threads that it starts.  Returns 0, or -1
+ * with nothing run if worker_start() failed in the calling thread.
  */
-void pfu_pool_run(struct pfu_pool *pool);
+int pfu_pool_run(struct pfu_pool *pool);
 
 /*
  * Hands in a list of n tasks, linked by ->next and ended by NULL.  Each counts

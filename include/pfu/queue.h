@@ -8,6 +8,11 @@
  * the second makes the walk depth first, which keeps the number of groups in
  * progress near depth x workers.
  *
+ * Where a lock is held for a round trip, finishing group by group would leave a
+ * few groups, and so a few locks, for all workers at the end.  "In turn", groups
+ * are served one after the other instead, new ones first, so that all of them
+ * end at about the same time; as long as memory allows.
+ *
  * "Later" tasks (suspended listings) are held back until the queue has drained
  * below a set level: they are what fills it.
  *
@@ -49,6 +54,7 @@ struct pfu_group {
 	struct pfu_task *first, *last;	      /* tasks that wait */
 	struct pfu_group *prev, *following;   /* neighbours in the bucket */
 	unsigned int running;		      /* workers in this group */
+	bool served;			      /* a task of it has been taken */
 	/* The pool's: */
 	size_t pending;		/* tasks not yet done, children not yet complete, holds */
 	struct pfu_task *alone; /* to run when it is the only thing pending */
@@ -59,7 +65,8 @@ struct pfu_queue {
 	unsigned int buckets;
 	unsigned int lowest; /* no bucket below this one holds anything */
 	struct pfu_task *stack; /* in order: all tasks; else: the "later" ones */
-	bool in_order;
+	bool in_order, in_turn;
+	size_t crowded; /* in turn: bytes from which on new groups come last */
 	size_t resume;	 /* later tasks run once `bytes` is below this */
 	size_t bytes;	 /* of all tasks but the later ones */
 	size_t work;	 /* of all tasks but the later ones */
@@ -67,13 +74,19 @@ struct pfu_queue {
 	size_t later;	 /* number of later tasks */
 };
 
+enum pfu_queue_order {
+	PFU_QUEUE_NEWEST,   /* the group touched last comes first */
+	PFU_QUEUE_IN_TURN,  /* groups are served in turn */
+	PFU_QUEUE_IN_ORDER, /* a plain stack: the task pushed last runs first, whatever its group;
+			       with one worker, the strict order of a recursive walk */
+};
+
 /*
- * Makes an empty queue for groups of up to `workers` workers.  With `in_order`
- * it is a plain stack (the task pushed last runs first, whatever its group),
- * which with one worker gives the strict order of a recursive walk.
- * Returns 0, or -1 with errno ENOMEM.
+ * Makes an empty queue for groups of up to `workers` workers; in turn, the
+ * caller also sets q->crowded.  Returns 0, or -1 with errno ENOMEM.
  */
-int pfu_queue_init(struct pfu_queue *q, unsigned int workers, size_t resume, bool in_order);
+int pfu_queue_init(struct pfu_queue *q, unsigned int workers, size_t resume,
+		   enum pfu_queue_order order);
 
 /* Frees what pfu_queue_init() took.  The queue must be empty. */
 void pfu_queue_destroy(struct pfu_queue *q);

@@ -130,8 +130,8 @@ struct pfu_pool *pfu_walk_pool(const struct pfu_walk *walk);
 /* The group of the operands: tasks that start the walk belong to it, and their nodes are its children. */
 struct pfu_group *pfu_walk_root(struct pfu_walk *walk);
 
-/* Runs task, which belongs to the root, and all that comes of it. */
-void pfu_walk_run(struct pfu_walk *walk, struct pfu_task *task);
+/* Runs task, which belongs to the root, and all that comes of it.  0, or -1 with ENOMEM and nothing run. */
+int pfu_walk_run(struct pfu_walk *walk, struct pfu_task *task);
 
 /*
  * Fills in the walker's part of a node for the directory `dir` (whose reference

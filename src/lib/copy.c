@@ -51,8 +51,9 @@ static bool item_of_node(struct pfu_local *l, struct cp_node *cn, struct item *i
 	struct cp_node *up = is_top(cn) ? NULL : (struct cp_node *)cn->node.group.parent;
 	struct pfu_dir *sdir = cn->node.dir->parent, *ddir = cn->target->parent;
 
-	l->at[0] = sdir ? pfu_dirfds_get(l->dirfds, sdir) : NULL;
-	l->at[1] = ddir ? pfu_dirfds_get(l->dirfds, ddir) : NULL;
+	/* On the way up from a deep tree they are reached through "..". */
+	l->at[0] = sdir ? pfu_dirfds_get_parent(l->dirfds, cn->node.dir) : NULL;
+	l->at[1] = ddir ? pfu_dirfds_get_parent(l->dirfds, cn->target) : NULL;
 	*it = (struct item){
 		.c = copying_of(l),
 		.l = l,
@@ -1044,6 +1045,7 @@ static bool run(struct copying *c)
 		.cancel = o->cancel,
 		.ctx = c,
 	};
+	bool ok;
 
 	c->source_flags = kind_of(c, c->operands[0].source);
 	c->target_network = target_flags & PFU_FS_NETWORK;
@@ -1058,10 +1060,12 @@ static bool run(struct copying *c)
 	}
 	c->task =
 		(struct pfu_task){.run = run_operands, .group = pfu_walk_root(c->walk), .work = 1};
-	pfu_walk_run(c->walk, &c->task);
+	ok = pfu_walk_run(c->walk, &c->task) == 0;
+	if (!ok)
+		pfu_message(c->report, PFU_ERROR, ENOMEM, "cannot start");
 	pfu_walk_free(c->walk);
 	finish_parents(c);
-	return true;
+	return ok;
 }
 
 bool pfu_copy(const struct pfu_copy_options *options, const struct pfu_report *report,

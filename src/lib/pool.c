@@ -46,7 +46,7 @@ struct pfu_pool *pfu_pool_create(const struct pfu_pool_options *options)
 {
 	struct pfu_pool *pool;
 
-	if (options->workers == 0 || (options->in_order && options->workers != 1)) {
+	if (options->workers == 0 || (options->order == PFU_QUEUE_IN_ORDER && options->workers != 1)) {
 		errno = EINVAL;
 		return NULL;
 	}
@@ -58,8 +58,9 @@ struct pfu_pool *pfu_pool_create(const struct pfu_pool_options *options)
 	pool->threads = calloc(options->workers, sizeof(*pool->threads));
 	if (!pool->threads)
 		goto no_threads;
-	if (pfu_queue_init(&pool->queue, options->workers, options->resume, options->in_order) != 0)
+	if (pfu_queue_init(&pool->queue, options->workers, options->resume, options->order) != 0)
 		goto no_queue;
+	pool->queue.crowded = options->bound / 2;
 	pthread_mutex_init(&pool->lock, NULL);
 	pthread_cond_init(&pool->wake, NULL);
 	return pool;
@@ -355,10 +356,11 @@ static void *thread_main(void *arg)
 	return NULL;
 }
 
-void pfu_pool_run(struct pfu_pool *pool)
+int pfu_pool_run(struct pfu_pool *pool)
 {
 	struct pfu_worker *self = &pool->threads[0].worker;
 	unsigned int i;
+	int rc = -1;
 
 	pthread_mutex_lock(&pool->lock);
 	*self = (struct pfu_worker){ .pool = pool };
@@ -372,6 +374,8 @@ void pfu_pool_run(struct pfu_pool *pool)
 		for (i = 1; i < pool->started; i++)
 			pthread_join(pool->threads[i].id, NULL);
 		stop_worker(self);
+		rc = 0;
 	}
 	pool->open = false;
+	return rc;
 }

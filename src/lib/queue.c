@@ -1,16 +1,23 @@
 /*
  * queue.c - the bounded work queue: which task runs next.
  *
- * Groups with waiting tasks hang in buckets by the number of workers in them,
- * newest first, so that push, pop and done are all O(1) but for the search of
- * the lowest bucket, which is at most the number of workers.
+ * Groups with waiting tasks hang in buckets by the number of workers in them, each
+ * a ring that begins with the one to be served next, so that push, pop and done
+ * are all O(1) but for the search of a bucket, which is at most the number of
+ * workers.
  */
 #include <pfu/queue.h>
 #include <stdlib.h>
 
-int pfu_queue_init(struct pfu_queue *q, unsigned int workers, size_t resume, bool in_order)
+int pfu_queue_init(struct pfu_queue *q, unsigned int workers, size_t resume,
+		   enum pfu_queue_order order)
 {
-	*q = (struct pfu_queue){ .buckets = workers + 1, .resume = resume, .in_order = in_order };
+	*q = (struct pfu_queue){
+		.buckets = workers + 1,
+		.resume = resume,
+		.in_order = order == PFU_QUEUE_IN_ORDER,
+		.in_turn = order == PFU_QUEUE_IN_TURN,
+	};
 	q->bucket = calloc(q->buckets, sizeof(*q->bucket));
 	return q->bucket ? 0 : -1;
 }
@@ -26,27 +33,46 @@ static unsigned int bucket_of(const struct pfu_queue *q, const struct pfu_group 
 	return g->running < q->buckets ? g->running : q->buckets - 1;
 }
 
-static void bucket_insert(struct pfu_queue *q, struct pfu_group *g)
+/* Puts a group into its ring: to be served next, or last of all. */
+static void bucket_insert(struct pfu_queue *q, struct pfu_group *g, bool last)
 {
 	unsigned int i = bucket_of(q, g);
+	struct pfu_group *first = q->bucket[i];
 
-	g->prev = NULL;
-	g->following = q->bucket[i];
-	if (g->following)
-		g->following->prev = g;
-	q->bucket[i] = g;
+	if (first) {
+		g->following = first;
+		g->prev = first->prev;
+		g->prev->following = g;
+		first->prev = g;
+	} else {
+		g->following = g->prev = g;
+	}
+	if (!first || !last)
+		q->bucket[i] = g;
 	if (i < q->lowest)
 		q->lowest = i;
 }
 
 static void bucket_remove(struct pfu_queue *q, struct pfu_group *g)
 {
-	if (g->prev)
-		g->prev->following = g->following;
-	else
-		q->bucket[bucket_of(q, g)] = g->following;
-	if (g->following)
-		g->following->prev = g->prev;
+	struct pfu_group **first = &q->bucket[bucket_of(q, g)];
+
+	if (g->following == g) {
+		*first = NULL;
+		return;
+	}
+	if (*first == g)
+		*first = g->following;
+	g->prev->following = g->following;
+	g->following->prev = g->prev;
+}
+
+/* Puts a group that has been served back, if it has more tasks. */
+static void put_back(struct pfu_queue *q, struct pfu_group *g)
+{
+	g->served = true;
+	if (g->first)
+		bucket_insert(q, g, q->in_turn);
 }
 
 static void stack_push(struct pfu_queue *q, struct pfu_task *task)
@@ -80,7 +106,7 @@ void pfu_queue_push(struct pfu_queue *q, struct pfu_task *task)
 		g->last->next = task;
 	} else {
 		g->first = task;
-		bucket_insert(q, g);
+		bucket_insert(q, g, false);
 	}
 	g->last = task;
 	q->waiting++;
@@ -96,21 +122,35 @@ void pfu_queue_push_later(struct pfu_queue *q, struct pfu_task *task)
 	q->later++;
 }
 
-/* Takes the first task of the newest group with the fewest workers. */
-static struct pfu_task *pop_ready(struct pfu_queue *q)
+/*
+ * The group to serve.  In turn, new groups come first as long as there is room
+ * for what they bring; then those that have been served already, from the end of
+ * the rings, as far as there are any.
+ */
+static struct pfu_group *choose(struct pfu_queue *q)
 {
-	struct pfu_task *task;
-	struct pfu_group *g;
+	unsigned int i;
 
 	while (!q->bucket[q->lowest])
 		q->lowest++;
-	g = q->bucket[q->lowest];
+	if (q->in_turn && q->bytes >= q->crowded) {
+		for (i = q->lowest; i < q->buckets; i++) {
+			if (q->bucket[i] && q->bucket[i]->prev->served)
+				return q->bucket[i]->prev;
+		}
+	}
+	return q->bucket[q->lowest];
+}
+
+static struct pfu_task *pop_ready(struct pfu_queue *q)
+{
+	struct pfu_group *g = choose(q);
+	struct pfu_task *task = g->first;
+
 	bucket_remove(q, g);
-	task = g->first;
 	g->first = task->next;
 	g->running++;
-	if (g->first)
-		bucket_insert(q, g);
+	put_back(q, g);
 	q->waiting--;
 	return task;
 }
@@ -130,8 +170,7 @@ struct pfu_task *pfu_queue_pop(struct pfu_queue *q)
 		if (task->group->first)
 			bucket_remove(q, task->group);
 		task->group->running++;
-		if (task->group->first)
-			bucket_insert(q, task->group);
+		put_back(q, task->group);
 		return task;
 	} else {
 		task = pop_ready(q);
@@ -146,6 +185,5 @@ void pfu_queue_done(struct pfu_queue *q, struct pfu_group *group)
 	if (group->first)
 		bucket_remove(q, group);
 	group->running--;
-	if (group->first)
-		bucket_insert(q, group);
+	put_back(q, group);
 }

@@ -842,6 +842,7 @@ static bool run(struct removal *r)
 		.ctx = r,
 	};
 	struct pfu_walk *walk;
+	bool ok;
 
 	if (r->asking)
 		wo.workers = 1;
@@ -854,10 +855,12 @@ static bool run(struct removal *r)
 	r->next = 0;
 	r->prefix = NULL;
 	r->barrier = false;
-	pfu_walk_run(walk, &r->task);
+	ok = pfu_walk_run(walk, &r->task) == 0;
+	if (!ok)
+		pfu_message(r->report, PFU_ERROR, ENOMEM, "cannot start");
 	pfu_names_clear(&r->names);
 	pfu_walk_free(walk);
-	return true;
+	return ok;
 }
 
 bool pfu_remove(const struct pfu_remove_options *options, const struct pfu_report *report,

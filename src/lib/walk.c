@@ -195,7 +195,9 @@ struct pfu_walk *pfu_walk_new(const struct pfu_walk_options *options)
 		.bound = QUEUE_BOUND,
 		.resume = options->list_ahead ? 0 : QUEUE_BOUND / 2,
 		.start_work = options->network ? 1 : START_WORK,
-		.in_order = w->in_order,
+		.order = w->in_order	  ? PFU_QUEUE_IN_ORDER :
+			 options->network ? PFU_QUEUE_IN_TURN :
+					    PFU_QUEUE_NEWEST,
 		.cancel = options->cancel,
 		.ctx = w,
 		.worker_start = worker_start,
@@ -236,11 +238,14 @@ struct pfu_group *pfu_walk_root(struct pfu_walk *walk)
 	return &walk->root;
 }
 
-void pfu_walk_run(struct pfu_walk *walk, struct pfu_task *task)
+int pfu_walk_run(struct pfu_walk *walk, struct pfu_task *task)
 {
 	task->next = NULL;
 	pfu_pool_submit(walk->pool, task);
-	pfu_pool_run(walk->pool);
+	if (pfu_pool_run(walk->pool) == 0)
+		return 0;
+	errno = ENOMEM;
+	return -1;
 }
 
 /* ---- nodes ---- */

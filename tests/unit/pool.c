@@ -319,7 +319,7 @@ static void small_trees_many_times(void **state)
 
 static void in_order_trees(void **state)
 {
-	struct pfu_pool_options o = { .workers = 1, .bound = 1, .in_order = true };
+	struct pfu_pool_options o = { .workers = 1, .bound = 1, .order = PFU_QUEUE_IN_ORDER };
 	struct pfu_pool *pool = pfu_pool_create(&o);
 	struct tree tree = { 0 };
 
@@ -365,7 +365,7 @@ static void options_that_make_no_sense(void **state)
 	errno = 0;
 	assert_null(pfu_pool_create(&o));
 	assert_int_equal(errno, EINVAL);
-	o = (struct pfu_pool_options){ .workers = 2, .in_order = true };
+	o = (struct pfu_pool_options){ .workers = 2, .order = PFU_QUEUE_IN_ORDER };
 	errno = 0;
 	assert_null(pfu_pool_create(&o));
 	assert_int_equal(errno, EINVAL);

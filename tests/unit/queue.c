@@ -11,7 +11,9 @@ static struct pfu_task task_of(struct pfu_group *group)
 
 static void start(struct pfu_queue *q, unsigned int workers, size_t resume, bool in_order)
 {
-	assert_int_equal(pfu_queue_init(q, workers, resume, in_order), 0);
+	assert_int_equal(pfu_queue_init(q, workers, resume,
+					in_order ? PFU_QUEUE_IN_ORDER : PFU_QUEUE_NEWEST),
+			 0);
 	assert_null(pfu_queue_pop(q));
 }
 
