@@ -88,6 +88,12 @@ void pfu_pool_submit_alone(struct pfu_pool *pool, struct pfu_task *task);
 void pfu_pool_adopt(struct pfu_pool *pool, struct pfu_group *group);
 
 /*
+ * Counts down the parent of a group that complete() had put off (see below).  To
+ * be called by a task of the parent.
+ */
+void pfu_pool_release(struct pfu_pool *pool, struct pfu_group *parent);
+
+/*
  * Keeps a group from completing until pfu_pool_submit_held() hands in the task
  * for which the hold was taken.  Safe from every thread.
  */
@@ -120,8 +126,9 @@ unsigned int pfu_pool_threads(struct pfu_pool *pool);
  * The contract of group->complete(worker, group): called by one worker, without
  * locks, when nothing of the group is pending.  true: the group is done, is not
  * touched again by the pool (so complete() may free it) and its parent is
- * counted down.  false: it has submitted more work to its group; the parent goes
- * on waiting, and complete() must not touch the group after that submission.
+ * counted down.  false: it has submitted more work to its group (and will be called
+ * again), or to the parent (which is to call pfu_pool_release()); the parent goes on
+ * waiting, and complete() must not touch the group after that submission.
  */
 
 #ifdef __cplusplus

@@ -61,6 +61,7 @@ struct pfu_node {
 	struct pfu_dir *dir;	/* the one to list; holds a reference */
 	int64_t position;	/* where the listing goes on */
 	bool entered;	/* enter() has been called */
+	bool refused;	/* and said no */
 	bool listed;	/* part of it has been listed before: seek first */
 	bool guessed;	/* that the listing was complete is a guess (short_is_end) */
 	bool sure;	/* no guess for this one any more */
@@ -113,6 +114,12 @@ struct pfu_walk_options {
 	unsigned int workers; /* at least 1 */
 	unsigned int chunk;   /* entries a work item; 0: chosen by the walker */
 	bool network;	      /* a system call may take a round trip */
+	/*
+	 * Over a network, where a worker that waits for a directory's lock waits for
+	 * round trips: enter() (mkdir) or leave() (rmdir) takes the lock of the
+	 * directory above, and so is work in that one; groups are served in turn.
+	 */
+	bool enter_above, leave_above, in_turn;
 	bool list_ahead;      /* list all (as far as memory is allowed) before any entry is worked on */
 	bool short_is_end;    /* a listing that leaves room in its buffer is taken for complete */
 	bool sort;	      /* with one worker: entries in the order of their inodes */

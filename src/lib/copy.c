@@ -1040,6 +1040,8 @@ static bool run(struct copying *c)
 		.fs = c->fs,
 		.ops = &ops,
 		.chunk = o->chunk,
+		.enter_above = true,
+		.in_turn = true,
 		.sort = true,
 		.iobuf_size = PFU_COPY_BUFFER,
 		.cancel = o->cancel,

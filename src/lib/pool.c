@@ -193,6 +193,14 @@ void pfu_pool_adopt(struct pfu_pool *pool, struct pfu_group *group)
 	pthread_mutex_unlock(&pool->lock);
 }
 
+void pfu_pool_release(struct pfu_pool *pool, struct pfu_group *parent)
+{
+	/* Never the last: the task that calls this is pending there too. */
+	pthread_mutex_lock(&pool->lock);
+	parent->pending--;
+	pthread_mutex_unlock(&pool->lock);
+}
+
 void pfu_pool_hold(struct pfu_pool *pool, struct pfu_group *group)
 {
 	pthread_mutex_lock(&pool->lock);

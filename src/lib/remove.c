@@ -836,6 +836,7 @@ static bool run(struct removal *r)
 		.workers = o->workers ? o->workers : pfu_fstype_workers(flags),
 		.chunk = o->chunk,
 		.network = flags & PFU_FS_NETWORK,
+		.leave_above = true,
 		.list_ahead = true,
 		.short_is_end = !(flags & PFU_FS_NETWORK) && !r->asking,
 		.cancel = o->cancel,

@@ -58,6 +58,7 @@ struct pfu_walk {
 	size_t own_dirfds;	   /* the budget of each worker's own */
 	unsigned int own_closer;
 	bool in_order;
+	bool enter_above, leave_above; /* as asked for, where that matters */
 };
 
 struct chunk {
@@ -190,13 +191,15 @@ struct pfu_walk *pfu_walk_new(const struct pfu_walk_options *options)
 	if (divide_descriptors(w) != 0)
 		goto fail;
 	w->in_order = w->options.workers == 1;
+	w->enter_above = options->enter_above && options->network && !w->in_order;
+	w->leave_above = options->leave_above && options->network && !w->in_order;
 	po = (struct pfu_pool_options){
 		.workers = w->options.workers,
 		.bound = QUEUE_BOUND,
 		.resume = options->list_ahead ? 0 : QUEUE_BOUND / 2,
 		.start_work = options->network ? 1 : START_WORK,
 		.order = w->in_order	  ? PFU_QUEUE_IN_ORDER :
-			 options->network ? PFU_QUEUE_IN_TURN :
+			 options->network && options->in_turn ? PFU_QUEUE_IN_TURN :
 					    PFU_QUEUE_NEWEST,
 		.cancel = options->cancel,
 		.ctx = w,
@@ -260,34 +263,85 @@ void pfu_walk_share(struct pfu_local *l, struct pfu_node *node)
 	node->shared = true;
 }
 
-/* The pool's complete(): nothing of the node is pending. */
-static bool complete_node(struct pfu_worker *worker, struct pfu_group *group)
+/* Hands in the listing of a node as work in the node itself. */
+static void submit_listing(struct pfu_local *l, struct pfu_node *node)
 {
-	struct pfu_node *node = (struct pfu_node *)group;
-	struct pfu_local *l = pfu_local(worker);
-	struct pfu_walk *w = node->walk;
+	node->listing.run = run_listing;
+	node->listing.group = &node->group;
+	node->listing.next = NULL; /* what was behind it when it waited last */
+	if (!node->refused)
+		pfu_walk_share(l, node);
+	pfu_pool_submit(l->walk->pool, &node->listing);
+}
+
+/* Leaves a node and frees it; false: it is listed once more instead. */
+static bool leave_node(struct pfu_local *l, struct pfu_node *node)
+{
 	struct pfu_dir *dir = node->dir;
 
-	bool go_on = node->guessed && atomic_load(&node->kept);
-
-	/*
-	 * That a listing was complete may have been a guess, which leave() would
-	 * find out; but not when the directory stays anyway.
-	 */
-	if (go_on || !w->options.ops->leave(l, node)) {
-		if (!go_on)
-			node->position = 0;
+	if (!l->walk->options.ops->leave(l, node)) {
+		node->position = 0;
 		node->guessed = false;
 		node->sure = true;
-		pfu_walk_share(l, node);
-		node->listing.next = NULL; /* what was behind it when it waited last */
-		pfu_pool_submit(w->pool, &node->listing);
+		submit_listing(l, node);
 		return false;
 	}
 	pfu_dirfds_drop(l->dirfds, dir);
 	pfu_dir_unref(dir);
 	free(node);
 	return true;
+}
+
+static struct pfu_node *node_of(struct pfu_task *listing)
+{
+	return (struct pfu_node *)((char *)listing - offsetof(struct pfu_node, listing));
+}
+
+/* The leaving of a node as work in the one above. */
+static void run_leave(struct pfu_worker *worker, struct pfu_task *task)
+{
+	struct pfu_group *above = task->group;
+
+	if (leave_node(pfu_local(worker), node_of(task)))
+		pfu_pool_release(worker->pool, above);
+}
+
+/* The entering of a node as work in the one above. */
+static void run_enter(struct pfu_worker *worker, struct pfu_task *task)
+{
+	struct pfu_node *node = node_of(task);
+	struct pfu_local *l = pfu_local(worker);
+
+	node->entered = true;
+	node->refused = pfu_local_cancelled(l) || !l->walk->options.ops->enter(l, node);
+	submit_listing(l, node);
+}
+
+/* The pool's complete(): nothing of the node is pending. */
+static bool complete_node(struct pfu_worker *worker, struct pfu_group *group)
+{
+	struct pfu_node *node = (struct pfu_node *)group;
+	struct pfu_local *l = pfu_local(worker);
+	struct pfu_walk *w = node->walk;
+
+	if (node->guessed && atomic_load(&node->kept)) {
+		/*
+		 * That the listing was complete was a guess, which leave() would find
+		 * out; but not when the directory stays anyway.
+		 */
+		node->guessed = false;
+		node->sure = true;
+		submit_listing(l, node);
+		return false;
+	}
+	if (w->leave_above) {
+		node->listing.run = run_leave;
+		node->listing.group = group->parent;
+		node->listing.next = NULL;
+		pfu_pool_submit(w->pool, &node->listing);
+		return false;
+	}
+	return leave_node(l, node);
 }
 
 void pfu_node_init(struct pfu_walk *walk, struct pfu_node *node, struct pfu_node *parent,
@@ -298,15 +352,15 @@ void pfu_node_init(struct pfu_walk *walk, struct pfu_node *node, struct pfu_node
 		.complete = complete_node,
 	};
 	node->listing = (struct pfu_task){
-		.run = run_listing,
-		.group = &node->group,
+		.run = walk->enter_above ? run_enter : run_listing,
+		.group = walk->enter_above ? node->group.parent : &node->group,
 		.bytes = NODE_BYTES + strlen(dir->name),
 		.work = NODE_WORK,
 	};
 	node->walk = walk;
 	node->dir = dir;
 	node->position = 0;
-	node->entered = node->listed = node->guessed = node->sure = node->shared = false;
+	node->entered = node->refused = node->listed = node->guessed = node->sure = node->shared = false;
 	atomic_init(&node->kept, false);
 }
 
@@ -707,14 +761,14 @@ static bool prepare_listing(struct pfu_local *l, struct pfu_node *node)
 	}
 	if (!node->entered) {
 		node->entered = true;
-		return l->walk->options.ops->enter(l, node);
+		node->refused = !l->walk->options.ops->enter(l, node);
 	}
-	return true;
+	return !node->refused;
 }
 
 static void run_listing(struct pfu_worker *worker, struct pfu_task *task)
 {
-	struct pfu_node *node = (struct pfu_node *)((char *)task - offsetof(struct pfu_node, listing));
+	struct pfu_node *node = node_of(task);
 	struct pfu_local *l = pfu_local(worker);
 	struct lister li = { .l = l, .node = node };
 	struct pfu_dirfd *d;
