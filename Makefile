@@ -69,11 +69,10 @@ ifneq ($(DEBUG),)
 OPTIMIZE += -DPFU_DEBUG=1
 endif
 
-CPPFLAGS_ALL = -D_GNU_SOURCE= -D_FILE_OFFSET_BITS=64 -DPFU_VERSION='"$(VERSION)"' $(PROBED_DEFINES) \
+CPPFLAGS_ALL = -D_GNU_SOURCE= -D_FILE_OFFSET_BITS=64 -DPFU_VERSION='"$(VERSION)"' \
 	-Iinclude -Isrc -Isrc/lib $(CPPFLAGS)
 CFLAGS_ALL   = -std=gnu11 $(OPTIMIZE) -pthread -fPIE $(WARNINGS) $(CFLAGS)
 LDFLAGS_ALL  = $(LINK) -pthread $(PROBED_LDFLAGS) $(LDFLAGS)
-LIBS_ALL     = $(PROBED_LIBS) $(LIBS)
 COMPILE      = $(CC) $(CPPFLAGS_ALL) $(CFLAGS_ALL)
 
 # --- What there is to build -----------------------------------------------------------------------------------------
@@ -132,7 +131,7 @@ stamp = @mkdir -p $(@D); printf '%s\n' '$(subst ','\'',$(1))' | cmp -s - $@ || p
 build/variant: FORCE
 	$(call stamp,$(BUILD_VARIANT))
 $(O)/flags: FORCE
-	$(call stamp,$(COMPILE) | $(LDFLAGS_ALL) $(LIBS_ALL))
+	$(call stamp,$(COMPILE) | $(LDFLAGS_ALL) $(LIBS))
 $(O)/lib-sources: FORCE
 	$(call stamp,$(LIB_SRC))
 
@@ -170,7 +169,7 @@ config: $(PROBE)
 	@echo 'variant     $(BUILD_VARIANT)'
 	@echo 'compiler    $(CC), $(shell $(CC) -dumpfullversion 2>/dev/null || $(CC) -dumpversion)'
 	@echo 'compile     $(subst ','\'',$(CPPFLAGS_ALL) $(CFLAGS_ALL))'
-	@echo 'link        $(LDFLAGS_ALL) $(LIBS_ALL)'
+	@echo 'link        $(LDFLAGS_ALL) $(LIBS)'
 	@echo 'unit tests  $(if $(PROBED_CMOCKA_LIBS),yes (cmocka),no (libcmocka-dev is not installed))'
 	@echo 'FUSE tools  $(if $(PROBED_FUSE_LIBS),yes (libfuse3),no (libfuse3-dev is not installed))'
 
@@ -186,7 +185,7 @@ $(O)/$(LIBRARY): $(call objects,$(LIB_SRC)) $(O)/lib-sources
 
 # link: the objects first, then the library, then what those need.
 link = $(call short,LD,$(@:$(O)/%=%)) $(CC) $(filter-out -fPIE $(WARNINGS),$(CFLAGS_ALL)) $(LDFLAGS_ALL) -o $@ \
-	$(filter %.o,$^) $(filter %.a,$^) $(OWN_LIBS) $(LIBS_ALL)
+	$(filter %.o,$^) $(filter %.a,$^) $(OWN_LIBS) $(LIBS)
 
 $(PROGRAMS:%=$(O)/%): $(O)/bin/%: $(O)/src/%.o $(call objects,$(SHARED_SRC)) $(O)/$(LIBRARY)
 	@mkdir -p $(@D)
@@ -303,7 +302,7 @@ install-lib: library
 	$(INSTALL) -m 644 $(LIBRARY) '$(DESTDIR)$(libdir)/libpfu.a'
 	$(INSTALL) -m 644 $(HEADERS) '$(DESTDIR)$(includedir)/pfu'
 	printf '%s\n' 'Name: libpfu' 'Description: parallel copy and removal of file trees' 'Version: $(VERSION)' \
-		'Cflags: -I$(includedir) -pthread' 'Libs: -L$(libdir) -lpfu $(strip $(PROBED_LIBS)) -pthread' \
+		'Cflags: -I$(includedir) -pthread' 'Libs: -L$(libdir) -lpfu -pthread' \
 		>'$(DESTDIR)$(libdir)/pkgconfig/libpfu.pc'
 
 uninstall:
