@@ -29,7 +29,6 @@ struct parent {
 	struct parent *next;
 	char *source, *target; /* the target's relative to the target directory */
 	struct stat st;
-	bool made;
 	bool restore;
 	mode_t restore_mode, omitted;
 };
@@ -273,6 +272,8 @@ static bool use_directory(struct item *it, struct cp_node *cn, const struct targ
 		return false;
 	}
 	note_target(it->c, cn, d->fd, &t->st);
+	if (is_top(cn))
+		remember(it->c, &t->st, cn->operand, pfu_item_target(it));
 	cn->default_acl = (it->c->options->preserve & PFU_ATTR_MODE) &&
 			  pfu_attrs_has_default_acl(it->c->fs, d->fd);
 	pfu_dirfds_put(it->l->dirfds, d);
@@ -576,23 +577,18 @@ static void complain_parent(struct copying *c, int err, const char *format, cons
 	free(path);
 }
 
-static struct parent *find_parent(struct copying *c, const char *target)
-{
-	struct parent *p;
-
-	for (p = c->parents; p && strcmp(p->target, target) != 0; p = p->next)
-		;
-	return p;
-}
-
 /* Makes one directory on the way to an operand's target, or finds it there. */
 static bool make_parent(struct copying *c, int dirfd, const char *source, const char *target)
 {
 	struct parent *p;
 	struct stat st;
 
-	if (find_parent(c, target))
-		return true;
+	if (c->fs->fstatat(dirfd, target, &st, 0) == 0) {
+		if (S_ISDIR(st.st_mode))
+			return true;
+		complain_parent(c, 0, "%q exists but is not a directory", target);
+		return false;
+	}
 	p = calloc(1, sizeof(*p));
 	if (p) {
 		p->source = strdup(source);
@@ -607,42 +603,31 @@ static bool make_parent(struct copying *c, int dirfd, const char *source, const 
 		pfu_message(c->report, PFU_ERROR, errno, "failed to get attributes of %q", source);
 		goto fail;
 	}
-	if (c->fs->fstatat(dirfd, target, &st, 0) != 0) {
-		if (!S_ISDIR(p->st.st_mode)) {
-			complain_parent(c, ENOTDIR, "cannot make directory %q", target);
-			goto fail;
-		}
-		p->omitted = pfu_attrs_omit(c->options, p->st.st_mode);
-		if (c->fs->mkdirat(dirfd, target, p->st.st_mode & 07777 & ~p->omitted) != 0) {
-			complain_parent(c, errno, "cannot make directory %q", target);
-			goto fail;
-		}
-		p->made = true;
-		if (c->options->verbose) {
-			char *path = pfu_dir_path(c->directory, target);
-
-			if (path)
-				pfu_output(c->report, "%s -> %s", source, path);
-			free(path);
-		}
-		if (c->fs->fstatat(dirfd, target, &st, AT_SYMLINK_NOFOLLOW) != 0) {
-			complain_parent(c, errno, "failed to get attributes of %q", target);
-			goto fail;
-		}
-		if ((st.st_mode & S_IRWXU) != S_IRWXU) {
-			p->restore = true;
-			p->restore_mode = st.st_mode & 07777;
-			if (c->fs->fchmodat(dirfd, target, p->restore_mode | S_IRWXU,
-				    AT_SYMLINK_NOFOLLOW) != 0) {
-				complain_parent(c, errno, "setting permissions for %q", target);
-				goto fail;
-			}
-		}
-	} else if (!S_ISDIR(st.st_mode)) {
-		complain_parent(c, 0, "%q exists but is not a directory", target);
+	p->omitted = pfu_attrs_omit(c->options, p->st.st_mode);
+	if (c->fs->mkdirat(dirfd, target, p->st.st_mode & 07777 & ~p->omitted) != 0) {
+		complain_parent(c, errno, "cannot make directory %q", target);
 		goto fail;
 	}
-	/* Remembered also if it was there: so it is looked at once only. */
+	if (c->options->verbose) {
+		char *path = pfu_dir_path(c->directory, target);
+
+		if (path)
+			pfu_output(c->report, "%s -> %s", source, path);
+		free(path);
+	}
+	if (c->fs->fstatat(dirfd, target, &st, AT_SYMLINK_NOFOLLOW) != 0) {
+		complain_parent(c, errno, "failed to get attributes of %q", target);
+		goto fail;
+	}
+	if ((st.st_mode & S_IRWXU) != S_IRWXU) {
+		p->restore = true;
+		p->restore_mode = st.st_mode & 07777;
+		if (c->fs->fchmodat(dirfd, target, p->restore_mode | S_IRWXU,
+				    AT_SYMLINK_NOFOLLOW) != 0) {
+			complain_parent(c, errno, "setting permissions for %q", target);
+			goto fail;
+		}
+	}
 	p->next = c->parents;
 	c->parents = p;
 	return true;
@@ -709,7 +694,7 @@ static void finish_parents(struct copying *c)
 			.target_dir = c->directory,
 			.target_name = p->target,
 			.target_dirfd = dirfd,
-			.default_acl = p->made,
+			.default_acl = true,
 			.omitted = p->omitted,
 			.restore = p->restore,
 			.restore_mode = p->restore_mode,
@@ -717,7 +702,7 @@ static void finish_parents(struct copying *c)
 
 		a.in = c->fs->openat(AT_FDCWD, p->source, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
 		a.out = c->fs->openat(dirfd, p->target, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
-		if (pair && p->made && !pfu_attrs_apply(&a))
+		if (pair && !pfu_attrs_apply(&a))
 			atomic_store(&c->failed, true);
 		if (a.in >= 0)
 			c->fs->close(a.in);
@@ -1008,8 +993,6 @@ static bool prepare(struct copying *c, const char *directory)
 	c->follow_all = o->dereference == PFU_DEREF_ALWAYS ||
 			(o->dereference == PFU_DEREF_DEFAULT && (!o->recursive || o->hard_link));
 	c->follow_operands = c->follow_all || o->dereference == PFU_DEREF_OPERANDS;
-	if (o->dereference == PFU_DEREF_DEFAULT && o->recursive && o->hard_link)
-		c->follow_all = c->follow_operands = false;
 	if (directory) {
 		c->directory = pfu_dir_new(NULL, directory, PFU_DIR_FOLLOW | PFU_DIR_PATH);
 		if (!c->directory ||

@@ -251,7 +251,7 @@ static enum outcome remove_target(struct item *it, struct target *t)
 	return PARKED;
 }
 
-/* -u, -n, -i and the like: whether what exists is left alone. */
+/* -u and -i: whether what exists is left alone. */
 static enum outcome leave_alone(struct item *it, const struct stat *st, struct target *t)
 {
 	const struct pfu_copy_options *o = it->c->options;
@@ -270,22 +270,22 @@ static enum outcome leave_alone(struct item *it, const struct stat *st, struct t
 		say_skipped(it);
 		return COPIED;
 	}
-	switch (o->interactive) {
-	case PFU_INTERACTIVE_NO:
+	if (o->interactive != PFU_INTERACTIVE_ASK || may_overwrite(it, t))
 		return PARKED;
-	case PFU_INTERACTIVE_ASK:
-		if (may_overwrite(it, t))
-			return PARKED;
-		say_skipped(it);
-		atomic_store(&it->c->failed, true);
-		return FAILED;
-	case PFU_INTERACTIVE_SKIP:
+	say_skipped(it);
+	atomic_store(&it->c->failed, true);
+	return FAILED;
+}
+
+/* -n and its kin, which do not look any further. */
+static enum outcome never_replace(struct item *it)
+{
+	if (it->c->options->interactive == PFU_INTERACTIVE_SKIP) {
 		say_skipped(it);
 		return COPIED;
-	default:
-		pfu_fail_target(it, 0, "not replacing %q");
-		return FAILED;
 	}
+	pfu_fail_target(it, 0, "not replacing %q");
+	return FAILED;
 }
 
 /* What to do about a target that exists. */
@@ -295,6 +295,9 @@ static enum outcome check_existing(struct item *it, const struct stat *st, struc
 	enum outcome verdict;
 	bool done;
 
+	if (!is_directory(st) && (o->interactive == PFU_INTERACTIVE_SKIP ||
+				  o->interactive == PFU_INTERACTIVE_FAIL))
+		return never_replace(it);
 	if (!pfu_may_be_same(it, st, t, &done)) {
 		pfu_fail_source_first(it, 0, "%q and %q are the same file");
 		return FAILED;
@@ -649,9 +652,8 @@ static bool make_symbolic(struct item *it)
 		char *target = pfu_item_target(it);
 
 		atomic_store(&it->c->failed, true);
-		/* GNU has this name without quotes unless it needs them. */
 		pfu_message(it->c->report, PFU_ERROR, 0,
-			"%s: can make relative symbolic links only in current directory",
+			"%q: can make relative symbolic links only in current directory",
 			target ? target : it->dname);
 		free(target);
 	} else if (place_link(it, &m, it->c->options->force) != 0) {

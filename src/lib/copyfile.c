@@ -55,12 +55,9 @@ static enum outcome prepare_source(struct item *it, const struct stat *known, st
 {
 	f->in = open_source(it, known);
 	if (f->in < 0) {
-		/* Not what the listing said, or gone: for the careful way to tell. */
-		if (!known &&
-			(errno == ENOENT || errno == ELOOP || errno == ENXIO || errno == ENODEV))
-			return CHANGED;
+		/* For the careful way to tell, which looks at it first. */
 		if (!known)
-			pfu_say_copied(it, NULL);
+			return CHANGED;
 		pfu_fail_source(it, errno, "cannot open %q for reading");
 		return FAILED;
 	}
