@@ -180,8 +180,8 @@ $(ALL_OBJ): $(O)/%.o: %.c $(O)/flags
 	$(call short,CC,$<) $(COMPILE) $(OWN_CFLAGS) -MMD -MP -c -o $@ $<
 
 $(O)/$(LIBRARY): $(call objects,$(LIB_SRC)) $(O)/lib-sources
-	@mkdir -p $(@D) && rm -f $@
-	$(call short,AR,$(LIBRARY)) $(AR) rcsD $@ $(filter %.o,$^)
+	@mkdir -p $(@D) && rm -f $@.new
+	$(call short,AR,$(LIBRARY)) $(AR) rcsD $@.new $(filter %.o,$^) && mv -f $@.new $@
 
 # link: the objects first, then the library, then what those need.
 link = $(call short,LD,$(@:$(O)/%=%)) $(CC) $(filter-out -fPIE $(WARNINGS),$(CFLAGS_ALL)) $(LDFLAGS_ALL) -o $@ \
