@@ -55,6 +55,14 @@ const char *cli_program(void)
 	return program;
 }
 
+/* GNU's diagnostics, as of 9.7, leave out the directory; hints and questions do not. */
+static const char *base_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash && slash[1] ? slash + 1 : path;
+}
+
 /* One diagnostic is one write, so that those of several processes stay apart too. */
 static void print_error(int errnum, const char *text)
 {
@@ -64,7 +72,7 @@ static void print_error(int errnum, const char *text)
 		snprintf(reason, sizeof(reason), ": %s", strerror(errnum));
 	pthread_mutex_lock(&terminal);
 	fflush(stdout);
-	fprintf(stderr, "%s: %s%s\n", program, text, reason);
+	fprintf(stderr, "%s: %s%s\n", base_name(program), text, reason);
 	pthread_mutex_unlock(&terminal);
 }
 

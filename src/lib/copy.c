@@ -29,8 +29,7 @@ struct parent {
 	struct parent *next;
 	char *source, *target; /* the target's relative to the target directory */
 	struct stat st;
-	bool restore;
-	mode_t restore_mode, omitted;
+	mode_t omitted;
 };
 
 /* An operand that waits for another copy. */
@@ -153,7 +152,7 @@ static bool is_new_directory(struct item *it, struct cp_node *cn, bool *ok)
 {
 	struct copying *c = it->c;
 	char *earlier = recall(c, &cn->st, cn->operand);
-	char *target = pfu_item_target(it), *top;
+	char *target = pfu_item_target(it);
 	bool is_new = false;
 
 	*ok = false;
@@ -170,11 +169,9 @@ static bool is_new_directory(struct item *it, struct cp_node *cn, bool *ok)
 	} else if (c->follow_all || (is_top(cn) && c->follow_operands)) {
 		is_new = true;
 	} else {
-		top = operand_target(c, cn->operand);
 		atomic_store(&c->failed, true);
 		pfu_message(c->report, PFU_ERROR, 0, "will not create hard link %q to directory %q",
-			top ? top : target, earlier);
-		free(top);
+			    target, earlier);
 	}
 	free(earlier);
 	free(target);
@@ -283,18 +280,19 @@ static bool use_directory(struct item *it, struct cp_node *cn, const struct targ
 /* Brings the target directory about.  false: the directory is not to be entered. */
 static bool prepare_target(struct item *it, struct cp_node *cn)
 {
-	struct target t = {.is_new = true};
-	bool ok;
+	struct target t = { .is_new = true };
+	bool ok = false;
 
-	if (!it->fresh) {
-		if (pfu_check_target(it, &cn->st, &t) != PARKED)
-			return false;
-		ok = t.is_new || !S_ISDIR(t.st.st_mode) ? make_directory(it, cn)
-							: use_directory(it, cn, &t);
-		free(t.backup);
-		return ok;
-	}
-	return make_directory(it, cn);
+	if (!it->fresh && pfu_check_target(it, &cn->st, &t) != PARKED)
+		return false;
+	if ((it->c->follow_all || (cn->node.dir->flags & PFU_DIR_FOLLOW)) && is_cyclic(cn))
+		pfu_fail_source(it, 0, "cannot copy cyclic symbolic link %q");
+	else if (t.is_new || !S_ISDIR(t.st.st_mode))
+		ok = make_directory(it, cn);
+	else
+		ok = use_directory(it, cn, &t);
+	free(t.backup);
+	return ok;
 }
 
 /*
@@ -340,10 +338,6 @@ static bool enter_item(struct item *it, struct cp_node *cn)
 		return false;
 	if (is_top(cn))
 		remember(c, &cn->st, cn->operand, pfu_item_target(it));
-	if ((cn->node.dir->flags & PFU_DIR_FOLLOW) && is_cyclic(cn)) {
-		pfu_fail_source(it, 0, "cannot copy cyclic symbolic link %q");
-		return false;
-	}
 	if (!prepare_target(it, cn))
 		return false;
 	cn->dropped = false;
@@ -620,9 +614,7 @@ static bool make_parent(struct copying *c, int dirfd, const char *source, const 
 		goto fail;
 	}
 	if ((st.st_mode & S_IRWXU) != S_IRWXU) {
-		p->restore = true;
-		p->restore_mode = st.st_mode & 07777;
-		if (c->fs->fchmodat(dirfd, target, p->restore_mode | S_IRWXU,
+		if (c->fs->fchmodat(dirfd, target, (st.st_mode & 07777) | S_IRWXU,
 				    AT_SYMLINK_NOFOLLOW) != 0) {
 			complain_parent(c, errno, "setting permissions for %q", target);
 			goto fail;
@@ -696,8 +688,6 @@ static void finish_parents(struct copying *c)
 			.target_dirfd = dirfd,
 			.default_acl = true,
 			.omitted = p->omitted,
-			.restore = p->restore,
-			.restore_mode = p->restore_mode,
 		};
 
 		a.in = c->fs->openat(AT_FDCWD, p->source, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
@@ -983,6 +973,18 @@ static void tell_no_space(struct copying *c)
 		c->outer, PFU_ERROR, 0, "%s more failures for want of space are not shown", number);
 }
 
+/* Whether an operand's target is the target directory itself, which others' targets are in. */
+static bool has_dot_target(const struct copying *c)
+{
+	size_t i;
+
+	for (i = 0; c->count > 1 && i < c->count; i++) {
+		if (c->operands[i].target[0] == '\0' || strcmp(c->operands[i].target, ".") == 0)
+			return true;
+	}
+	return false;
+}
+
 static bool prepare(struct copying *c, const char *directory)
 {
 	const struct pfu_copy_options *o = c->options;
@@ -1010,7 +1012,7 @@ static bool prepare(struct copying *c, const char *directory)
 		}
 	}
 	/* Copying into itself must meet the same obstacles whatever the number of workers. */
-	c->in_turn = o->parents || (o->recursive && c->count > 1 && is_target_within(c));
+	c->in_turn = o->parents || has_dot_target(c) || (o->recursive && c->count > 1 && is_target_within(c));
 	return true;
 }
 

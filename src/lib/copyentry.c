@@ -295,10 +295,11 @@ static enum outcome check_existing(struct item *it, const struct stat *st, struc
 	enum outcome verdict;
 	bool done;
 
-	if (!is_directory(st) && (o->interactive == PFU_INTERACTIVE_SKIP ||
-				  o->interactive == PFU_INTERACTIVE_FAIL))
-		return never_replace(it);
-	if (!pfu_may_be_same(it, st, t, &done)) {
+	if (o->interactive == PFU_INTERACTIVE_SKIP || o->interactive == PFU_INTERACTIVE_FAIL) {
+		if (!is_directory(st))
+			return never_replace(it);
+		done = false;
+	} else if (!pfu_may_be_same(it, st, t, &done)) {
 		pfu_fail_source_first(it, 0, "%q and %q are the same file");
 		return FAILED;
 	}
