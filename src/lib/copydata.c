@@ -220,7 +220,7 @@ static int next_data(struct pfu_data *d, off_t *from, off_t *end)
 enum pfu_data_failure pfu_copydata_range(struct pfu_data *d, off_t from, off_t to)
 {
 	enum pfu_data_failure f;
-	off_t end;
+	off_t end = to; /* set by next_data() wherever it is used, which not every compiler sees */
 
 	if (!pfu_copydata_has_holes(d))
 		return copy_bytes(d, from, to);
