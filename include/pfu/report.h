@@ -31,8 +31,8 @@ struct pfu_report {
 
 /*
  * Composes and hands in a diagnostic, a line or a question.  In the format, %s
- * is a string as it is, %q a name in quotes as pfu_quote_name() makes them, and
- * %% a percent sign; nothing else.  When memory is short, names are left
+ * is a string as it is, %q a name in quotes as pfu_quote_name() makes them, %f the
+ * same only if pfu_quote_needed(), and %% a percent sign; nothing else.  When memory is short, names are left
  * unquoted; a message is never lost.
  */
 void pfu_message(const struct pfu_report *r, enum pfu_severity severity, int errnum,
@@ -48,6 +48,9 @@ bool pfu_ask(const struct pfu_report *r, const char *format, ...);
  * node "Formatting the file names".
  */
 char *pfu_quote_name(const char *name);
+
+/* Whether a name that is followed by a colon would be misread by a shell or a person without quotes. */
+bool pfu_quote_needed(const char *name);
 
 /*
  * A word in the quotes of the current locale, as GNU's diagnostics about

@@ -322,6 +322,11 @@ static bool settle_mode(const struct pfu_attrs *a, mode_t mode)
 	if (a->before)
 		return true;
 	if (a->options->no_preserve_mode) {
+		struct stat st;
+
+		/* What a directory inherited (a set-group-ID bit) is to stay. */
+		if (S_ISDIR(mode) && a->out >= 0 && a->fs->fstat(a->out, &st) == 0)
+			default_mode |= st.st_mode & S_ISGID;
 		if (change_mode(a, default_mode & ~a->options->umask) == 0)
 			return true;
 		complain(a, errno, "setting permissions for %q");

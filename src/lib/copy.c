@@ -29,7 +29,8 @@ struct parent {
 	struct parent *next;
 	char *source, *target; /* the target's relative to the target directory */
 	struct stat st;
-	mode_t omitted;
+	bool restore;
+	mode_t restore_mode, omitted;
 };
 
 /* An operand that waits for another copy. */
@@ -144,18 +145,14 @@ static void tell_into_itself(struct copying *c, size_t operand)
 	free(target);
 }
 
-/*
- * Whether a directory may be copied as far as others are concerned.  Reports it
- * if not; *ok then says whether it is an error.
- */
-static bool is_new_directory(struct item *it, struct cp_node *cn, bool *ok)
+/* Whether a directory may be copied as far as others are concerned.  Reports it if not. */
+static bool is_new_directory(struct item *it, struct cp_node *cn)
 {
 	struct copying *c = it->c;
 	char *earlier = recall(c, &cn->st, cn->operand);
 	char *target = pfu_item_target(it);
 	bool is_new = false;
 
-	*ok = false;
 	if (!earlier || !target) {
 		is_new = true;
 	} else if (is_same_path(c, earlier, &cn->st)) {
@@ -165,7 +162,6 @@ static bool is_new_directory(struct item *it, struct cp_node *cn, bool *ok)
 		pfu_message(c->report, PFU_WARNING, 0,
 			"warning: source directory %q specified more than once",
 			c->operands[cn->operand].source);
-		*ok = true;
 	} else if (c->follow_all || (is_top(cn) && c->follow_operands)) {
 		is_new = true;
 	} else {
@@ -285,12 +281,17 @@ static bool prepare_target(struct item *it, struct cp_node *cn)
 
 	if (!it->fresh && pfu_check_target(it, &cn->st, &t) != PARKED)
 		return false;
+	if (!is_new_directory(it, cn))
+		goto out;
+	if (is_top(cn))
+		remember(it->c, &cn->st, cn->operand, pfu_item_target(it));
 	if ((it->c->follow_all || (cn->node.dir->flags & PFU_DIR_FOLLOW)) && is_cyclic(cn))
 		pfu_fail_source(it, 0, "cannot copy cyclic symbolic link %q");
 	else if (t.is_new || !S_ISDIR(t.st.st_mode))
 		ok = make_directory(it, cn);
 	else
 		ok = use_directory(it, cn, &t);
+out:
 	free(t.backup);
 	return ok;
 }
@@ -325,7 +326,6 @@ static bool enter_item(struct item *it, struct cp_node *cn)
 {
 	struct copying *c = it->c;
 	int open_errno;
-	bool ok;
 
 	if (!look_at_source(it, cn, &open_errno))
 		return false;
@@ -334,10 +334,6 @@ static bool enter_item(struct item *it, struct cp_node *cn)
 		(void)pfu_copy_entry(it);
 		return false;
 	}
-	if (!is_new_directory(it, cn, &ok))
-		return false;
-	if (is_top(cn))
-		remember(c, &cn->st, cn->operand, pfu_item_target(it));
 	if (!prepare_target(it, cn))
 		return false;
 	cn->dropped = false;
@@ -614,7 +610,9 @@ static bool make_parent(struct copying *c, int dirfd, const char *source, const 
 		goto fail;
 	}
 	if ((st.st_mode & S_IRWXU) != S_IRWXU) {
-		if (c->fs->fchmodat(dirfd, target, (st.st_mode & 07777) | S_IRWXU,
+		p->restore = true;
+		p->restore_mode = st.st_mode & 07777;
+		if (c->fs->fchmodat(dirfd, target, p->restore_mode | S_IRWXU,
 				    AT_SYMLINK_NOFOLLOW) != 0) {
 			complain_parent(c, errno, "setting permissions for %q", target);
 			goto fail;
@@ -665,9 +663,12 @@ static bool make_parents(struct copying *c, int dirfd, const struct pfu_copy_ope
 /* At the end: gives the directories on the way their attributes, the deepest first. */
 static void finish_parents(struct copying *c)
 {
+	struct pfu_copy_options options = *c->options;
 	int dirfd = -1;
 	struct parent *p;
 
+	/* They are no copies: without -p their mode is what mkdir() made of it. */
+	options.no_preserve_mode = false;
 	if (c->parents)
 		dirfd = c->fs->openat(
 			AT_FDCWD, c->directory->name, O_PATH | O_DIRECTORY | O_CLOEXEC, 0);
@@ -677,7 +678,7 @@ static void finish_parents(struct copying *c)
 		struct pfu_attrs a = {
 			.fs = c->fs,
 			.report = c->report,
-			.options = c->options,
+			.options = &options,
 			.pair = pair,
 			.privileged = c->privileged,
 			.source = &p->st,
@@ -688,6 +689,8 @@ static void finish_parents(struct copying *c)
 			.target_dirfd = dirfd,
 			.default_acl = true,
 			.omitted = p->omitted,
+			.restore = p->restore,
+			.restore_mode = p->restore_mode,
 		};
 
 		a.in = c->fs->openat(AT_FDCWD, p->source, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);

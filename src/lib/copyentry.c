@@ -333,7 +333,7 @@ static enum outcome check_existing(struct item *it, const struct stat *st, struc
 		(o->remove_destination ||
 			(!o->attributes_only &&
 				(((o->preserve & PFU_ATTR_LINKS) && t->st.st_nlink > 1) ||
-					(!pfu_item_follows(it) && !it->c->follow_operands &&
+					(!pfu_item_follows(it) &&
 						!S_ISREG(st->st_mode))))))
 		return remove_target(it, t);
 	return PARKED;
@@ -654,7 +654,7 @@ static bool make_symbolic(struct item *it)
 
 		atomic_store(&it->c->failed, true);
 		pfu_message(it->c->report, PFU_ERROR, 0,
-			"%q: can make relative symbolic links only in current directory",
+			"%f: can make relative symbolic links only in current directory",
 			target ? target : it->dname);
 		free(target);
 	} else if (place_link(it, &m, it->c->options->force) != 0) {

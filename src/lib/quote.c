@@ -51,6 +51,22 @@ static bool plain_in_double_quotes(const char *name, size_t at)
 	return true;
 }
 
+bool pfu_quote_needed(const char *name)
+{
+	size_t at, n;
+	mbstate_t state;
+
+	memset(&state, 0, sizeof(state));
+	for (at = 0; name[at]; at += n) {
+		n = printable(name + at, &state);
+		if (n == 0 || name[at] == '\'' || name[at] == ' ' || name[at] == ':' ||
+		    ((name[at] == '#' || name[at] == '~') && at == 0) ||
+		    (name[at] != '#' && name[at] != '~' && !plain_in_double_quotes(name, at)))
+			return true;
+	}
+	return at == 0;
+}
+
 static char *put(char *to, const char *text)
 {
 	size_t len = strlen(text);

@@ -51,7 +51,9 @@ static void compose(struct text *t, const char *format, va_list args)
 			continue;
 		}
 		arg = va_arg(args, const char *);
-		quoted = percent[1] == 'q' ? pfu_quote_name(arg) : NULL;
+		quoted = percent[1] == 'q' || (percent[1] == 'f' && pfu_quote_needed(arg)) ?
+				 pfu_quote_name(arg) :
+				 NULL;
 		if (quoted)
 			arg = quoted;
 		append(t, arg, strlen(arg));
