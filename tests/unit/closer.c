@@ -217,6 +217,6 @@ int main(void)
 		cmocka_unit_test(others_stay_open),
 	};
 
-	unit_watchdog();
+	unit_start();
 	return cmocka_run_group_tests_name("closer", tests, NULL, NULL);
 }

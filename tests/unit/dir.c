@@ -922,6 +922,6 @@ int main(void)
 		cmocka_unit_test(references_from_threads),
 	};
 
-	unit_watchdog();
+	unit_start();
 	return cmocka_run_group_tests_name("dir", tests, setup, unit_scratch_remove);
 }

@@ -108,6 +108,6 @@ int main(void)
 		cmocka_unit_test(number_of_workers),
 	};
 
-	unit_watchdog();
+	unit_start();
 	return cmocka_run_group_tests_name("fstype", tests, NULL, NULL);
 }

@@ -3,7 +3,6 @@
  * it adds to the system calls.
  */
 #include "unit.h"
-#include <dirent.h>
 #include <pfu/fsys.h>
 #include <sys/vfs.h>
 #include <sys/xattr.h>
@@ -267,6 +266,6 @@ int main(void)
 		cmocka_unit_test(attributes_of_links_are_their_own),
 	};
 
-	unit_watchdog();
+	unit_start();
 	return cmocka_run_group_tests_name("fsys", tests, unit_scratch_make, unit_scratch_remove);
 }

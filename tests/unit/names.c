@@ -111,6 +111,6 @@ int main(void)
 		cmocka_unit_test(grows),
 	};
 
-	unit_watchdog();
+	unit_start();
 	return cmocka_run_group_tests_name("names", tests, NULL, NULL);
 }

@@ -306,6 +306,7 @@ static void small_trees_many_times(void **state)
 			.bound = 1000,
 			.resume = rnd_below(&seed, 1000),
 			.start_work = 1 + rnd_below(&seed, 12),
+			.order = round % 2 ? PFU_QUEUE_IN_TURN : PFU_QUEUE_NEWEST,
 		};
 		struct pfu_pool *pool = pfu_pool_create(&o);
 		struct tree tree = { 0 };
@@ -1098,6 +1099,6 @@ int main(void)
 		cmocka_unit_test(hungry_are_those_without_work),
 	};
 
-	unit_watchdog();
+	unit_start();
 	return cmocka_run_group_tests_name("pool", tests, NULL, NULL);
 }

@@ -9,11 +9,10 @@ static struct pfu_task task_of(struct pfu_group *group)
 	return (struct pfu_task){ .group = group };
 }
 
-static void start(struct pfu_queue *q, unsigned int workers, size_t resume, bool in_order)
+static void start(struct pfu_queue *q, unsigned int workers, size_t resume,
+		  enum pfu_queue_order order)
 {
-	assert_int_equal(pfu_queue_init(q, workers, resume,
-					in_order ? PFU_QUEUE_IN_ORDER : PFU_QUEUE_NEWEST),
-			 0);
+	assert_int_equal(pfu_queue_init(q, workers, resume, order), 0);
 	assert_null(pfu_queue_pop(q));
 }
 
@@ -35,7 +34,7 @@ static void first_in_first_out_within_a_group(void **state)
 	size_t i;
 
 	(void)state;
-	start(&q, 8, 0, false);
+	start(&q, 8, 0, PFU_QUEUE_NEWEST);
 	for (i = 0; i < 3; i++) {
 		t[i] = task_of(&g);
 		pfu_queue_push(&q, &t[i]);
@@ -61,7 +60,7 @@ static void newest_group_first(void **state)
 	size_t i;
 
 	(void)state;
-	start(&q, 4, 0, false);
+	start(&q, 4, 0, PFU_QUEUE_NEWEST);
 	for (i = 0; i < 3; i++) {
 		t[i] = task_of(&g[i]);
 		pfu_queue_push(&q, &t[i]);
@@ -82,7 +81,7 @@ static void fewest_workers_first(void **state)
 	size_t i;
 
 	(void)state;
-	start(&q, 8, 0, false);
+	start(&q, 8, 0, PFU_QUEUE_NEWEST);
 	for (i = 0; i < 4; i++) {
 		ta[i] = task_of(&a);
 		pfu_queue_push(&q, &ta[i]);
@@ -117,7 +116,7 @@ static void later_tasks_wait_for_the_queue_to_drain(void **state)
 	size_t i;
 
 	(void)state;
-	start(&q, 4, 100, false);
+	start(&q, 4, 100, PFU_QUEUE_NEWEST);
 	for (i = 0; i < 2; i++) {
 		later[i] = task_of(&h);
 		later[i].bytes = 1000;
@@ -156,13 +155,52 @@ static void later_tasks_run_last(void **state)
 	struct pfu_task t = task_of(&g), later = task_of(&g);
 
 	(void)state;
-	start(&q, 1, 0, false);
+	start(&q, 1, 0, PFU_QUEUE_NEWEST);
 	pfu_queue_push_later(&q, &later);
 	pfu_queue_push(&q, &t); /* of no bytes at all */
 	assert_ptr_equal(pfu_queue_pop(&q), &t);
 	pfu_queue_done(&q, &g);
 	assert_ptr_equal(pfu_queue_pop(&q), &later);
 	pfu_queue_done(&q, &g);
+	finish(&q);
+}
+
+/* New groups first, in turn after that; those that were served, once memory is short. */
+static void in_turn_groups_end_together(void **state)
+{
+	struct pfu_queue q;
+	struct pfu_group a = { 0 }, b = { 0 }, c = { 0 };
+	struct pfu_task ta[4], tb[4], tc[2];
+	size_t i;
+
+	(void)state;
+	start(&q, 4, 0, PFU_QUEUE_IN_TURN);
+	q.crowded = 1000;
+	for (i = 0; i < 4; i++) {
+		ta[i] = task_of(&a);
+		pfu_queue_push(&q, &ta[i]);
+		tb[i] = task_of(&b);
+		pfu_queue_push(&q, &tb[i]);
+	}
+	for (i = 0; i < 3; i++) {
+		assert_ptr_equal(pfu_queue_pop(&q), &tb[i]);
+		pfu_queue_done(&q, &b);
+		assert_ptr_equal(pfu_queue_pop(&q), &ta[i]);
+		pfu_queue_done(&q, &a);
+	}
+	for (i = 0; i < 2; i++) {
+		tc[i] = task_of(&c);
+		tc[i].bytes = 1000;
+		pfu_queue_push(&q, &tc[i]);
+	}
+	assert_ptr_equal(pfu_queue_pop(&q), &ta[3]); /* rather than a new one */
+	pfu_queue_done(&q, &a);
+	assert_ptr_equal(pfu_queue_pop(&q), &tb[3]);
+	pfu_queue_done(&q, &b);
+	assert_ptr_equal(pfu_queue_pop(&q), &tc[0]); /* there is no other */
+	assert_ptr_equal(pfu_queue_pop(&q), &tc[1]);
+	pfu_queue_done(&q, &c);
+	pfu_queue_done(&q, &c);
 	finish(&q);
 }
 
@@ -174,7 +212,7 @@ static void in_order_it_is_a_stack(void **state)
 	size_t i;
 
 	(void)state;
-	start(&q, 1, 0, true);
+	start(&q, 1, 0, PFU_QUEUE_IN_ORDER);
 	for (i = 0; i < 6; i++) {
 		t[i] = task_of(&g[i % 2]);
 		t[i].bytes = 10;
@@ -196,16 +234,22 @@ static void in_order_it_is_a_stack(void **state)
 
 /* ---- random operations against a model that searches for what it should find ---- */
 
-enum { GROUPS = 12, WORKERS = 7, TASKS = 400, ROUNDS = 300000 / UNIT_SLOW, RESUME = 700 };
+enum { GROUPS = 12, WORKERS = 7, TASKS = 400, ROUNDS = 150000 / UNIT_SLOW };
+
+/* Bytes that wait: below the one, later tasks run; from the other on, new groups come last. */
+enum { RESUME = 700, CROWDED = 1500 };
 
 struct model {
 	struct pfu_group group[GROUPS];
 	unsigned int running[GROUPS];
-	unsigned long stamp[GROUPS]; /* when it was touched last */
+	long rank[GROUPS]; /* in its bucket; the highest comes first */
+	bool served[GROUPS];
 	struct pfu_task task[TASKS];
 	enum { IDLE, WAITS, LATER, RUNS } is[TASKS];
 	unsigned long since[TASKS]; /* when it began to wait */
 	unsigned long now;
+	long first, last; /* ranks */
+	bool in_turn;
 	unsigned int busy; /* workers in tasks */
 	size_t bytes, work, waiting, later;
 };
@@ -221,10 +265,47 @@ static bool has_waiting(const struct model *m, size_t group)
 	return false;
 }
 
+/* In turn, when memory is short: the last group of a bucket if it has been served. */
+static size_t served_before(const struct model *m)
+{
+	size_t last, i;
+	unsigned int n;
+
+	for (n = 0; n <= WORKERS; n++) {
+		last = GROUPS;
+		for (i = 0; i < GROUPS; i++) {
+			if (m->running[i] == n && has_waiting(m, i) &&
+			    (last == GROUPS || m->rank[i] < m->rank[last]))
+				last = i;
+		}
+		if (last < GROUPS && m->served[last])
+			return last;
+	}
+	return GROUPS;
+}
+
+static size_t expected_group(const struct model *m)
+{
+	size_t best = GROUPS, i;
+
+	if (m->in_turn && m->bytes >= CROWDED)
+		best = served_before(m);
+	if (best < GROUPS)
+		return best;
+	for (i = 0; i < GROUPS; i++) {
+		if (!has_waiting(m, i))
+			continue;
+		if (best == GROUPS || m->running[i] < m->running[best] ||
+		    (m->running[i] == m->running[best] && m->rank[i] > m->rank[best]))
+			best = i;
+	}
+	return best;
+}
+
 /* The number of the task that should come next; TASKS: none. */
 static size_t expected(const struct model *m)
 {
-	size_t best = GROUPS, found = TASKS, i;
+	size_t group, found = TASKS, i;
 
 	if (m->later && (m->later == m->waiting || m->bytes < RESUME)) {
 		for (i = 0; i < TASKS; i++) {
@@ -233,19 +314,19 @@ static size_t expected(const struct model *m)
 		}
 		return found;
 	}
-	for (i = 0; i < GROUPS; i++) {
-		if (!has_waiting(m, i))
-			continue;
-		if (best == GROUPS || m->running[i] < m->running[best] ||
-		    (m->running[i] == m->running[best] && m->stamp[i] > m->stamp[best]))
-			best = i;
-	}
+	group = expected_group(m);
 	for (i = 0; i < TASKS; i++) {
-		if (m->is[i] == WAITS && m->task[i].group == &m->group[best] &&
+		if (m->is[i] == WAITS && m->task[i].group == &m->group[group] &&
 		    (found == TASKS || m->since[i] < m->since[found]))
 			found = i;
 	}
 	return found;
+}
+
+static void model_served(struct model *m, size_t group)
+{
+	m->served[group] = true;
+	m->rank[group] = m->in_turn ? --m->last : ++m->first;
 }
 
 static void model_push(struct model *m, struct pfu_queue *q, uint64_t *seed)
@@ -269,7 +350,7 @@ static void model_push(struct model *m, struct pfu_queue *q, uint64_t *seed)
 		return;
 	}
 	if (!has_waiting(m, g))
-		m->stamp[g] = ++m->now;
+		m->rank[g] = ++m->first;
 	m->is[i] = WAITS;
 	m->bytes += t->bytes;
 	m->work += t->work;
@@ -296,7 +377,7 @@ static void model_pop(struct model *m, struct pfu_queue *q)
 	}
 	m->is[i] = RUNS;
 	m->running[g]++;
-	m->stamp[g] = ++m->now;
+	model_served(m, g);
 	m->busy++;
 }
 
@@ -306,7 +387,7 @@ static void model_done(struct model *m, struct pfu_queue *q, size_t i)
 
 	m->is[i] = IDLE;
 	m->running[g]--;
-	m->stamp[g] = ++m->now;
+	model_served(m, g);
 	m->busy--;
 	pfu_queue_done(q, &m->group[g]);
 }
@@ -323,38 +404,52 @@ static void model_done_any(struct model *m, struct pfu_queue *q, uint64_t *seed)
 	model_done(m, q, i);
 }
 
-static void random_operations_as_the_model_says(void **state)
+static void assert_as_the_model_says(struct model *m, uint64_t seed)
 {
-	static struct model m;
 	struct pfu_queue q;
-	uint64_t seed = 1;
 	unsigned int i, what, filling = 0;
 
-	(void)state;
-	start(&q, WORKERS, RESUME, false);
+	start(&q, WORKERS, RESUME, m->in_turn ? PFU_QUEUE_IN_TURN : PFU_QUEUE_NEWEST);
+	q.crowded = CROWDED;
 	for (i = 0; i < ROUNDS; i++) {
 		/* Long times of filling and of draining, so that all levels are reached. */
 		if (i % 2000 == 0)
 			filling = 1 + rnd_below(&seed, 3);
 		what = rnd_below(&seed, 6);
 		if (what < filling)
-			model_push(&m, &q, &seed);
-		else if (what % 2 == 0 || m.busy == WORKERS)
-			model_done_any(&m, &q, &seed);
+			model_push(m, &q, &seed);
+		else if (what % 2 == 0 || m->busy == WORKERS)
+			model_done_any(m, &q, &seed);
 		else
-			model_pop(&m, &q);
-		assert_int_equal(q.waiting, m.waiting);
-		assert_int_equal(q.later, m.later);
-		assert_int_equal(q.bytes, m.bytes);
-		assert_int_equal(q.work, m.work);
+			model_pop(m, &q);
+		assert_int_equal(q.waiting, m->waiting);
+		assert_int_equal(q.later, m->later);
+		assert_int_equal(q.bytes, m->bytes);
+		assert_int_equal(q.work, m->work);
 	}
-	while (m.waiting || m.busy) {
-		model_done_any(&m, &q, &seed);
-		model_pop(&m, &q);
+	while (m->waiting || m->busy) {
+		model_done_any(m, &q, &seed);
+		model_pop(m, &q);
 	}
 	for (i = 0; i < GROUPS; i++)
-		assert_int_equal(m.group[i].running, 0);
+		assert_int_equal(m->group[i].running, 0);
 	finish(&q);
+}
+
+static void random_operations(void **state)
+{
+	static struct model m;
+
+	(void)state;
+	assert_as_the_model_says(&m, 1);
+}
+
+static void random_operations_in_turn(void **state)
+{
+	static struct model m = { .in_turn = true };
+
+	(void)state;
+	assert_as_the_model_says(&m, 2);
 }
 
 int main(void)
@@ -365,10 +460,12 @@ int main(void)
 		cmocka_unit_test(fewest_workers_first),
 		cmocka_unit_test(later_tasks_wait_for_the_queue_to_drain),
 		cmocka_unit_test(later_tasks_run_last),
+		cmocka_unit_test(in_turn_groups_end_together),
 		cmocka_unit_test(in_order_it_is_a_stack),
-		cmocka_unit_test(random_operations_as_the_model_says),
+		cmocka_unit_test(random_operations),
+		cmocka_unit_test(random_operations_in_turn),
 	};
 
-	unit_watchdog();
+	unit_start();
 	return cmocka_run_group_tests_name("queue", tests, NULL, NULL);
 }

@@ -434,6 +434,6 @@ int main(void)
 		cmocka_unit_test(from_many_threads),
 	};
 
-	unit_watchdog();
+	unit_start();
 	return cmocka_run_group_tests_name("report", tests, unit_scratch_make, unit_scratch_remove);
 }
