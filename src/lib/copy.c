@@ -292,6 +292,8 @@ static bool prepare_target(struct item *it, struct cp_node *cn)
 	else
 		ok = use_directory(it, cn, &t);
 out:
+	if (!ok && t.backup)
+		pfu_undo_backup(it, &t);
 	free(t.backup);
 	return ok;
 }
@@ -594,6 +596,8 @@ static bool make_parent(struct copying *c, int dirfd, const char *source, const 
 		goto fail;
 	}
 	p->omitted = pfu_attrs_omit(c->options, p->st.st_mode);
+	if (c->options->no_preserve_mode)
+		p->st.st_mode |= 0777;
 	if (c->fs->mkdirat(dirfd, target, p->st.st_mode & 07777 & ~p->omitted) != 0) {
 		complain_parent(c, errno, "cannot make directory %q", target);
 		goto fail;
@@ -1052,7 +1056,7 @@ static bool run(struct copying *c)
 		(struct pfu_task){.run = run_operands, .group = pfu_walk_root(c->walk), .work = 1};
 	ok = pfu_walk_run(c->walk, &c->task) == 0;
 	if (!ok)
-		pfu_message(c->report, PFU_ERROR, ENOMEM, "cannot start");
+		pfu_message(c->report, PFU_ERROR, errno, "cannot finish");
 	pfu_walk_free(c->walk);
 	finish_parents(c);
 	return ok;
@@ -1076,6 +1080,7 @@ bool pfu_copy(const struct pfu_copy_options *options, const struct pfu_report *r
 	if (count == 0)
 		return true;
 	pthread_mutex_init(&c.lock, NULL);
+	pthread_mutex_init(&c.many_names, NULL);
 	ok = prepare(&c, directory) && run(&c);
 	tell_no_space(&c);
 	pfu_names_clear(&c.targets);
@@ -1090,5 +1095,6 @@ bool pfu_copy(const struct pfu_copy_options *options, const struct pfu_report *r
 		free(k);
 	}
 	pthread_mutex_destroy(&c.lock);
+	pthread_mutex_destroy(&c.many_names);
 	return ok && !atomic_load(&c.failed);
 }

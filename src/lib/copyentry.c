@@ -314,7 +314,7 @@ static enum outcome check_existing(struct item *it, const struct stat *st, struc
 					 : "cannot overwrite directory %q with non-directory %q");
 		return FAILED;
 	}
-	if (!is_directory(st) && !it->node && o->backup != PFU_BACKUP_NUMBERED &&
+	if (!is_directory(&t->st) && !it->node && o->backup != PFU_BACKUP_NUMBERED &&
 		pfu_was_created(it)) {
 		struct stat link = t->st;
 
@@ -439,10 +439,7 @@ static int place_link(struct item *it, const struct maker *m, bool replace)
 {
 	if (make_link(it, m, it->dname) == 0)
 		return 0;
-	if (errno != EEXIST || !replace || replace_by_link(it, m) != 0)
-		return -1;
-	say_removed(it);
-	return 0;
+	return errno == EEXIST && replace ? replace_by_link(it, m) : -1;
 }
 
 enum outcome pfu_link_to_copy(
@@ -456,7 +453,6 @@ enum outcome pfu_link_to_copy(
 	enum outcome outcome = COPIED;
 	int err;
 
-	(void)t;
 	*first = false;
 	if (!it->c->links || o->hard_link || is_directory(st) ||
 		(st->st_nlink <= 1 && !it->c->follow_all && !(!it->node && it->c->follow_operands)))
@@ -493,6 +489,8 @@ enum outcome pfu_link_to_copy(
 
 		if (place_link(it, &m, true) != 0)
 			err = errno;
+		else if (t && !t->is_new)
+			say_removed(it);
 	}
 	path = pfu_dir_path(dir, name);
 	if (err == EMLINK || err == EPERM || err == EOPNOTSUPP) {
@@ -714,6 +712,18 @@ static bool apply_attributes(struct item *it, const struct stat *st, const struc
 	return false;
 }
 
+/* -s with -p: a link that stands for the source has its times. */
+static bool set_link_times(struct item *it, const struct stat *st)
+{
+	struct timespec times[2] = { st->st_atim, st->st_mtim };
+
+	if (!(it->c->options->preserve & PFU_ATTR_TIMESTAMPS) ||
+	    it->c->fs->utimensat(it->dfd, it->dname, times, AT_SYMLINK_NOFOLLOW) == 0)
+		return true;
+	pfu_fail_target(it, errno, "preserving times for %q");
+	return !(it->c->options->require & PFU_ATTR_TIMESTAMPS);
+}
+
 /* Makes the copy of an item whose target has been dealt with. */
 static enum outcome make(struct item *it, const struct stat *st, struct target *t, bool first)
 {
@@ -721,7 +731,7 @@ static enum outcome make(struct item *it, const struct stat *st, struct target *
 	bool is_link = S_ISLNK(st->st_mode), ok;
 
 	if (o->symbolic_link) {
-		ok = make_symbolic(it);
+		ok = make_symbolic(it) && set_link_times(it, st);
 	} else if (o->hard_link) {
 		ok = make_hard(it, st);
 	} else if (S_ISREG(st->st_mode) || ((o->copy_contents || !o->recursive) && !is_link)) {
@@ -749,7 +759,7 @@ static enum outcome make(struct item *it, const struct stat *st, struct target *
 }
 
 /* Puts a backup back, since its place was not taken after all. */
-static void undo_backup(struct item *it, const struct target *t)
+void pfu_undo_backup(struct item *it, const struct target *t)
 {
 	if (it->c->fs->renameat(it->dfd, t->backup, it->dfd, it->dname, 0) != 0) {
 		pfu_fail_target(it, errno, "cannot un-backup %q");
@@ -792,7 +802,7 @@ static enum outcome copy_carefully(struct item *it)
 	if (outcome == CHANGED)
 		outcome = make(it, &st, &t, first);
 	if (outcome == FAILED && t.backup)
-		undo_backup(it, &t);
+		pfu_undo_backup(it, &t);
 	if (outcome == COPIED && !it->node)
 		pfu_note_created(it);
 	free(t.backup);

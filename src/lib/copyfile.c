@@ -33,6 +33,7 @@ struct file {
 	mode_t omitted;
 	struct pfu_fspair *pair;
 	bool first; /* links wait for it */
+	bool alone; /* not to be split */
 };
 
 /* ---- opening ---- */
@@ -481,7 +482,7 @@ static unsigned int helpers_for(struct item *it, const struct file *f)
 	off_t ranges = f->st.st_size / (network ? RANGE_NETWORK : RANGE_LOCAL);
 	unsigned int hungry;
 
-	if (ranges < 2 || !S_ISREG(f->st.st_mode) || pfu_item_follows(it) || is_pseudo(it->c) ||
+	if (ranges < 2 || f->alone || !S_ISREG(f->st.st_mode) || pfu_item_follows(it) || is_pseudo(it->c) ||
 		it->c->options->sparse != PFU_SPARSE_AUTO ||
 		(!f->made && !S_ISREG(f->before.st_mode)))
 		return 0;
@@ -567,10 +568,15 @@ static dev_t target_dev(struct item *it, const struct file *f)
 	return it->c->fs->fstat(f->out, &st) == 0 ? st.st_dev : 0;
 }
 
-enum outcome pfu_copy_file(struct item *it, const struct stat *known, struct target *t, bool first)
+static enum outcome copy_opened(struct item *it, const struct stat *known, struct target *t,
+				 bool first, bool alone)
 {
-	struct file f = {.in = -1, .out = -1, .first = first};
-	enum outcome outcome = prepare_source(it, known, &f);
+	struct file f = { .in = -1, .out = -1, .first = first, .alone = alone };
+	enum outcome outcome;
+
+	if (known)
+		f.st = *known; /* so that those who wait for it can be told, whatever happens */
+	outcome = prepare_source(it, known, &f);
 
 	if (outcome == PARKED && !known) {
 		outcome = pfu_link_to_copy(it, &f.st, NULL, &f.first);
@@ -598,4 +604,18 @@ enum outcome pfu_copy_file(struct item *it, const struct stat *known, struct tar
 	if (it->c->options->attributes_only)
 		return finish(it, &f, true) ? COPIED : FAILED;
 	return copy_and_finish(it, &f) ? COPIED : FAILED;
+}
+
+enum outcome pfu_copy_file(struct item *it, const struct stat *known, struct target *t, bool first)
+{
+	enum outcome outcome;
+	bool shared = t && !t->is_new && t->st.st_nlink > 1;
+
+	/* A target with other names may be another source's target, too: one after the other. */
+	if (shared)
+		pthread_mutex_lock(&it->c->many_names);
+	outcome = copy_opened(it, known, t, first, shared);
+	if (shared)
+		pthread_mutex_unlock(&it->c->many_names);
+	return outcome;
 }

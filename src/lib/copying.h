@@ -51,6 +51,7 @@ struct copying {
 	atomic_bool failed;
 	atomic_bool told_no_link; /* that a link became a copy is told once */
 
+	pthread_mutex_t many_names; /* held by who overwrites a file that other targets may be, too */
 	pthread_mutex_t lock; /* guards the four below */
 	struct known_dir *known;
 	size_t into_itself;       /* 1 + the operand last told to be copied into itself */
@@ -148,6 +149,9 @@ void pfu_say_copied(struct item *it, const char *backup);
  * "go on", with *t set.
  */
 enum outcome pfu_check_target(struct item *it, const struct stat *st, struct target *t);
+
+/* Puts a backup back, since its place was not taken after all. */
+void pfu_undo_backup(struct item *it, const struct target *t);
 
 /* Copies an item; DIRECTORY if it is one. */
 enum outcome pfu_copy_entry(struct item *it);

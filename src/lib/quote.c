@@ -60,8 +60,9 @@ bool pfu_quote_needed(const char *name)
 	for (at = 0; name[at]; at += n) {
 		n = printable(name + at, &state);
 		if (n == 0 || name[at] == '\'' || name[at] == ' ' || name[at] == ':' ||
-		    ((name[at] == '#' || name[at] == '~') && at == 0) ||
-		    (name[at] != '#' && name[at] != '~' && !plain_in_double_quotes(name, at)))
+		    (strchr("#~", name[at]) ? at == 0 :
+		     strchr("{}", name[at]) ? name[1] == '\0' :
+					      !plain_in_double_quotes(name, at)))
 			return true;
 	}
 	return at == 0;

@@ -22,6 +22,8 @@
 
 /* A directory in which names keep turning up is listed so often at most. */
 #define PASSES_MAX 200
+/* So few operands are worked on in turn, where that costs nothing or is seen. */
+#define FEW_OPERANDS 16
 
 /* One run; shared by all workers, constant but for what says otherwise. */
 struct removal {
@@ -32,6 +34,8 @@ struct removal {
 	size_t count;
 	bool *left;   /* operands that the first pass left; each written by one worker only */
 	bool asking;  /* questions may come up: one worker, in order */
+	bool in_turn; /* each operand is complete before the next begins */
+	bool network; /* a system call whose reply was lost may have been sent twice */
 	bool first_pass; /* remove what needs no question, report nothing */
 	bool has_root;
 	struct stat root; /* the directory / */
@@ -50,6 +54,7 @@ struct removal {
 struct rm_node {
 	struct pfu_node node;
 	size_t operand;	  /* its number */
+	const char *shown; /* what follows the path in messages about it: "" makes a slash */
 	dev_t dev;	  /* with --one-file-system: the operand's */
 	unsigned int pass;
 	bool protected;	  /* write-protected, when that matters */
@@ -71,7 +76,8 @@ static void complain(struct removal *r, const struct pfu_dir *dir, const char *n
 	char *path = pfu_dir_path(dir, name);
 
 	atomic_store(&r->failed, true);
-	pfu_message(r->report, PFU_ERROR, err, format, path ? path : name ? name : dir->name);
+	pfu_message(r->report, PFU_ERROR, err, format,
+		    path ? path : name && *name ? name : dir->name);
 	free(path);
 }
 
@@ -83,7 +89,7 @@ static void say_removed(struct removal *r, const struct pfu_dir *dir, const char
 	if (!r->options->verbose)
 		return;
 	path = pfu_dir_path(dir, name);
-	pfu_output(r->report, format, path ? path : name ? name : dir->name);
+	pfu_output(r->report, format, path ? path : name && *name ? name : dir->name);
 	free(path);
 }
 
@@ -91,6 +97,22 @@ static void say_removed(struct removal *r, const struct pfu_dir *dir, const char
 static bool ignorable(const struct removal *r, int err)
 {
 	return r->options->force && (err == ENOENT || err == ENOTDIR);
+}
+
+static bool is_top(const struct rm_node *rn)
+{
+	return !rn->node.dir->parent;
+}
+
+/*
+ * The same for a directory in the tree and what is in it, which others may remove
+ * meanwhile.  ESTALE is what a server says then, and what is said of another
+ * directory that has taken its place; that one's parent will tell, when it turns
+ * out not to be empty.
+ */
+static bool vanished(const struct removal *r, const struct rm_node *rn, int err)
+{
+	return ignorable(r, err) || (r->options->force && err == ESTALE && !is_top(rn));
 }
 
 /* A read-only file system says so even of a name that does not exist. */
@@ -122,13 +144,23 @@ static void keep_in_parent(struct removal *r, struct rm_node *rn)
 	     rn->operand);
 }
 
+static void note_progress(struct pfu_node *node)
+{
+	struct rm_node *rn = (struct rm_node *)node;
+
+	if (!atomic_load_explicit(&rn->progress, memory_order_relaxed))
+		atomic_store_explicit(&rn->progress, true, memory_order_relaxed);
+}
+
 /* An entry of a node could not be removed. */
 static void entry_failed(struct removal *r, struct pfu_node *node, int dirfd, const char *name,
 			 int err)
 {
 	err = reason(r, dirfd, name, err);
-	if (ignorable(r, err))
+	if (vanished(r, (struct rm_node *)node, err)) {
+		note_progress(node);
 		return;
+	}
 	keep(r, node, 0);
 	if (!r->first_pass)
 		complain(r, node->dir, name, err, "cannot remove %q");
@@ -166,13 +198,21 @@ static int write_protected(struct removal *r, int dirfd, const char *name)
 	return errno == EACCES ? 1 : -1;
 }
 
+/* The same of an open directory, which may be one that cannot be searched. */
+static int dir_write_protected(struct removal *r, int fd)
+{
+	if (r->fs->faccessat(fd, "", W_OK, AT_EACCESS | AT_EMPTY_PATH) == 0)
+		return 0;
+	return errno == EACCES ? 1 : errno == EINVAL ? write_protected(r, fd, ".") : -1;
+}
+
 enum answer { YES, NO, FAILED };
 
 static enum answer ask(struct removal *r, const struct pfu_dir *dir, const char *name,
 		       const char *format, const char *type)
 {
 	char *path = pfu_dir_path(dir, name);
-	const char *shown = path ? path : name ? name : dir->name;
+	const char *shown = path ? path : name && *name ? name : dir->name;
 	bool yes = type ? pfu_ask(r->report, format, type, shown) :
 			  pfu_ask(r->report, format, shown);
 
@@ -204,16 +244,24 @@ static enum answer may_remove(struct removal *r, int dirfd, const struct pfu_dir
 
 /* ---- entries ---- */
 
-static bool begin(struct pfu_local *l, struct pfu_node *node)
+static void list_failed(struct pfu_local *l, struct pfu_node *node, int errnum)
 {
 	struct removal *r = removal_of(l);
+	struct rm_node *rn = (struct rm_node *)node;
 
+	if (vanished(r, rn, errnum))
+		return; /* leave() will find out the same */
+	keep(r, node, rn->operand);
+	if (!r->first_pass)
+		complain(r, node->dir, rn->shown, errnum, "cannot remove %q");
+}
+
+static bool begin(struct pfu_local *l, struct pfu_node *node)
+{
 	l->at[0] = pfu_dirfds_get(l->dirfds, node->dir);
 	if (l->at[0])
 		return true;
-	keep(r, node, 0);
-	if (!r->first_pass)
-		complain(r, node->dir, NULL, errno, "cannot remove %q");
+	list_failed(l, node, errno);
 	return false;
 }
 
@@ -223,14 +271,6 @@ static void end(struct pfu_local *l, struct pfu_node *node)
 	pfu_dirfds_put(l->dirfds, l->at[0]);
 }
 
-static void note_progress(struct pfu_node *node)
-{
-	struct rm_node *rn = (struct rm_node *)node;
-
-	if (!atomic_load_explicit(&rn->progress, memory_order_relaxed))
-		atomic_store_explicit(&rn->progress, true, memory_order_relaxed);
-}
-
 /* Whether the entry is to stay: the answer was no, or the first pass leaves it to the second. */
 static bool stays(struct removal *r, struct pfu_node *node, int dirfd, const struct pfu_entry *e)
 {
@@ -238,8 +278,9 @@ static bool stays(struct removal *r, struct pfu_node *node, int dirfd, const str
 
 	if (r->asking) {
 		answer = may_remove(r, dirfd, node->dir, e->name);
-		if (answer == FAILED)
-			entry_failed(r, node, dirfd, e->name, errno);
+		/* As rm does, which then goes on to the directory and fails there too. */
+		if (answer == FAILED && !ignorable(r, errno))
+			complain(r, node->dir, e->name, errno, "cannot remove %q");
 	} else if (r->first_pass && e->type != DT_LNK && write_protected(r, dirfd, e->name)) {
 		answer = NO;
 	}
@@ -275,6 +316,8 @@ static enum pfu_did entry(struct pfu_local *l, struct pfu_node *node, const stru
 		say_removed(r, node->dir, e->name, "removed %q");
 	} else if (errno == EISDIR) {
 		return PFU_DESCEND;
+	} else if (errno == ENOENT && r->network) {
+		note_progress(node); /* the listing had it: the reply to a first attempt was lost */
 	} else {
 		entry_failed(r, node, fd, e->name, errno);
 	}
@@ -311,9 +354,17 @@ static struct pfu_node *descend(struct pfu_local *l, struct pfu_node *parent,
 	return rn ? &rn->node : NULL;
 }
 
-static bool is_top(const struct rm_node *rn)
+/*
+ * The descriptor of the directory that has the node's name: AT_FDCWD, or *parent's,
+ * to be put back.  -1 with errno.
+ */
+static int fd_above(struct pfu_local *l, struct rm_node *rn, struct pfu_dirfd **parent)
 {
-	return !rn->node.dir->parent;
+	*parent = NULL;
+	if (is_top(rn))
+		return AT_FDCWD;
+	*parent = pfu_dirfds_get_parent(l->dirfds, rn->node.dir);
+	return *parent ? (*parent)->fd : -1;
 }
 
 /* Calls unlinkat() on the node's own name. */
@@ -322,13 +373,10 @@ static int unlink_node(struct pfu_local *l, struct rm_node *rn, int flags)
 	struct removal *r = removal_of(l);
 	struct pfu_dir *dir = rn->node.dir;
 	struct pfu_dirfd *parent;
-	int rc, err;
+	int fd = fd_above(l, rn, &parent), rc, err;
 
-	if (is_top(rn))
-		return r->fs->unlinkat(AT_FDCWD, dir->name, flags);
-	parent = pfu_dirfds_get_parent(l->dirfds, dir);
 	if (!parent)
-		return -1;
+		return fd == -1 ? -1 : r->fs->unlinkat(fd, dir->name, flags);
 	/*
 	 * Some servers (SMB) keep a name for as long as anyone has the directory
 	 * open.  Should it have to be opened again, it must be the same one.
@@ -342,8 +390,8 @@ static int unlink_node(struct pfu_local *l, struct rm_node *rn, int flags)
 			pfu_dirfds_drop(l->dirfds, dir);
 		}
 	}
-	rc = r->fs->unlinkat(parent->fd, dir->name, flags);
-	err = rc == 0 ? 0 : reason(r, parent->fd, dir->name, errno);
+	rc = r->fs->unlinkat(fd, dir->name, flags);
+	err = rc == 0 ? 0 : reason(r, fd, dir->name, errno);
 	pfu_dirfds_put(l->dirfds, parent);
 	errno = err;
 	return rc;
@@ -353,7 +401,15 @@ static int unlink_node(struct pfu_local *l, struct rm_node *rn, int flags)
 static void node_removed(struct removal *r, struct rm_node *rn, const char *format)
 {
 	rn->settled = true;
-	say_removed(r, rn->node.dir, NULL, format);
+	say_removed(r, rn->node.dir, rn->shown, format);
+	if (!is_top(rn))
+		note_progress((struct pfu_node *)rn->node.group.parent);
+}
+
+/* The node's directory has gone without our doing, and that is no error. */
+static void node_vanished(struct rm_node *rn)
+{
+	rn->settled = true;
 	if (!is_top(rn))
 		note_progress((struct pfu_node *)rn->node.group.parent);
 }
@@ -364,32 +420,63 @@ static void node_stays(struct removal *r, struct rm_node *rn, int err, const cha
 	rn->settled = true;
 	keep_in_parent(r, rn);
 	if (format && !r->first_pass)
-		complain(r, rn->node.dir, NULL, err, format);
+		complain(r, rn->node.dir, rn->shown, err, format);
+}
+
+/* Whether rmdir() only says that the directory is not empty, or nothing to the point. */
+static bool says_little(int err)
+{
+	return err == ENOTEMPTY || err == EEXIST || err == EISDIR || err == ENOTDIR;
+}
+
+/*
+ * Where questions are asked, a directory that cannot be opened is removed only
+ * if there is none to be asked about it.  Settles the node if it is not to be.
+ */
+static bool may_try_unopened(struct pfu_local *l, struct rm_node *rn, int err)
+{
+	struct removal *r = removal_of(l);
+	struct pfu_dirfd *parent;
+	struct stat st;
+	int fd = fd_above(l, rn, &parent), protected = -1;
+
+	if (fd == -1 || r->fs->fstatat(fd, rn->node.dir->name, &st, AT_SYMLINK_NOFOLLOW) != 0) {
+		/* As rm does, which then goes on to the directory above and fails there too. */
+		err = errno;
+		rn->settled = true;
+		complain(r, rn->node.dir, rn->shown, err, "cannot remove %q");
+	} else if (!r->options->ask_always) {
+		protected = write_protected(r, fd, rn->node.dir->name);
+	}
+	if (parent)
+		pfu_dirfds_put(l->dirfds, parent);
+	if (protected != 0 && !rn->settled)
+		node_stays(r, rn, err, "cannot remove %q");
+	return protected == 0;
 }
 
 /* A directory that cannot be opened may still be empty, or no directory any more. */
 static void remove_unopened(struct pfu_local *l, struct rm_node *rn, int err)
 {
 	struct removal *r = removal_of(l);
+	bool changed = err == ENOTDIR || err == ELOOP;
 
-	if (err == ENOTDIR || err == ELOOP) {
-		if (!r->asking && !r->first_pass && unlink_node(l, rn, 0) == 0) {
-			node_removed(r, rn, "removed %q");
-			return;
-		}
-	} else if (err != ENOENT && !r->first_pass &&
-		   (!r->asking ||
-		    ask(r, rn->node.dir, NULL, "remove directory %q? ", NULL) == YES)) {
-		if (unlink_node(l, rn, AT_REMOVEDIR) == 0) {
-			node_removed(r, rn, "removed directory %q");
-			return;
-		}
-	} else if (err != ENOENT) {
+	if (r->first_pass) {
 		node_stays(r, rn, 0, NULL);
 		return;
 	}
-	if (ignorable(r, err))
-		rn->settled = true;
+	if (changed ? !r->asking : err != ENOENT && err != ESTALE) {
+		if (r->asking && !may_try_unopened(l, rn, err))
+			return;
+		if (unlink_node(l, rn, changed ? 0 : AT_REMOVEDIR) == 0) {
+			node_removed(r, rn, changed ? "removed %q" : "removed directory %q");
+			return;
+		}
+		if (changed ? errno == ENOENT : !says_little(errno))
+			err = errno;
+	}
+	if (vanished(r, rn, err))
+		node_vanished(rn);
 	else
 		node_stays(r, rn, err, "cannot remove %q");
 }
@@ -465,11 +552,10 @@ static int is_empty(struct pfu_local *l, int fd)
 static bool may_enter(struct pfu_local *l, struct rm_node *rn, int fd)
 {
 	struct removal *r = removal_of(l);
-	struct pfu_dir *dir = rn->node.dir;
 	int protected, empty;
 
 	/* The directory itself, not what its name may lead to by now. */
-	protected = write_protected(r, fd, ".");
+	protected = dir_write_protected(r, fd);
 	if (protected < 0) {
 		node_stays(r, rn, errno, "cannot remove %q");
 		return false;
@@ -484,7 +570,7 @@ static bool may_enter(struct pfu_local *l, struct rm_node *rn, int fd)
 		return true;
 	empty = is_empty(l, fd);
 	if (empty == 1) {
-		if (ask(r, dir, NULL,
+		if (ask(r, rn->node.dir, rn->shown,
 			protected ? "remove write-protected %s %q? " : "remove %s %q? ",
 			"directory") == NO)
 			node_stays(r, rn, 0, NULL);
@@ -494,7 +580,7 @@ static bool may_enter(struct pfu_local *l, struct rm_node *rn, int fd)
 			node_stays(r, rn, errno, "cannot remove %q");
 		return false;
 	}
-	if (ask(r, dir, NULL,
+	if (ask(r, rn->node.dir, rn->shown,
 		protected ? "descend into write-protected directory %q? " :
 			    "descend into directory %q? ",
 		NULL) == NO) {
@@ -532,25 +618,17 @@ static void share(struct pfu_local *l, struct pfu_node *node)
 	}
 }
 
-static void list_failed(struct pfu_local *l, struct pfu_node *node, int errnum)
-{
-	struct removal *r = removal_of(l);
-
-	keep(r, node, 0);
-	if (!r->first_pass)
-		complain(r, node->dir, NULL, errnum, "cannot remove %q");
-}
-
 /* Whether an empty directory may go; settles the node if not. */
 static bool may_leave(struct removal *r, struct rm_node *rn)
 {
 	if (!r->asking || !(r->options->ask_always || rn->protected))
 		return true;
-	if (ask(r, rn->node.dir, NULL,
+	if (ask(r, rn->node.dir, rn->shown,
 		rn->protected ? "remove write-protected %s %q? " : "remove %s %q? ",
 		"directory") == YES)
 		return true;
-	node_stays(r, rn, 0, NULL);
+	/* Unlike one that is not even entered: rm goes on to ask about those above. */
+	rn->settled = true;
 	return false;
 }
 
@@ -571,6 +649,10 @@ static bool leave(struct pfu_local *l, struct pfu_node *node)
 		node_removed(r, rn, "removed directory %q");
 		return true;
 	}
+	if (vanished(r, rn, errno) || (errno == ENOENT && r->network && !is_top(rn))) {
+		node_vanished(rn);
+		return true;
+	}
 	/*
 	 * Names that the listing did not show: of a file system that skips some
 	 * when others are unlinked meanwhile, or new ones.  As long as each pass
@@ -579,10 +661,7 @@ static bool leave(struct pfu_local *l, struct pfu_node *node)
 	if ((errno == ENOTEMPTY || errno == EEXIST) && !r->asking &&
 	    (atomic_exchange(&rn->progress, false) || node->guessed) && ++rn->pass < PASSES_MAX)
 		return false;
-	if (ignorable(r, errno))
-		rn->settled = true;
-	else
-		node_stays(r, rn, errno, "cannot remove %q");
+	node_stays(r, rn, errno, "cannot remove %q");
 	return true;
 }
 
@@ -609,12 +688,23 @@ static void operand_failed(struct removal *r, size_t i, const char *name, int er
 		complain(r, NULL, name, err, "cannot remove %q");
 }
 
-static bool is_dot_or_dot_dot(const char *path)
+/* Of a path of which the first `len` bytes count. */
+static bool is_dot_or_dot_dot(const char *path, size_t len)
 {
-	const char *slash = strrchr(path, '/');
-	const char *last = slash ? slash + 1 : path;
+	size_t at = len;
 
-	return strcmp(last, ".") == 0 || strcmp(last, "..") == 0;
+	while (at > 0 && path[at - 1] != '/')
+		at--;
+	return (len - at == 1 && path[at] == '.') ||
+	       (len - at == 2 && path[at] == '.' && path[at + 1] == '.');
+}
+
+static void refuse_dots(struct removal *r, size_t i, const char *name)
+{
+	keep(r, NULL, i);
+	if (!r->first_pass)
+		complain(r, NULL, name, 0,
+			 "refusing to remove '.' or '..' directory: skipping %q");
 }
 
 static size_t length_without_slashes(const char *name)
@@ -626,12 +716,34 @@ static size_t length_without_slashes(const char *name)
 	return len;
 }
 
+/* The question about a directory to be removed with -d.  May say that it has failed. */
+static enum answer may_remove_empty(struct removal *r, const char *name, bool inaccessible)
+{
+	int protected;
+
+	if (!r->first_pass && !r->asking)
+		return YES;
+	protected = write_protected(r, AT_FDCWD, name);
+	if (protected < 0)
+		return FAILED;
+	if (r->first_pass)
+		return protected ? NO : YES;
+	if (!protected && !r->options->ask_always)
+		return YES;
+	if (inaccessible)
+		return ask(r, NULL, name, "attempt removal of inaccessible directory %q? ", NULL);
+	return ask(r, NULL, name,
+		   protected ? "remove write-protected %s %q? " : "remove %s %q? ", "directory");
+}
+
 /* -d without -r: the directory if it is empty. */
 static void remove_empty(struct pfu_local *l, size_t i, const char *name)
 {
 	struct removal *r = removal_of(l);
+	/* A slash at the end of its name leads through a link; but rmdir() does not take that. */
 	int fd = r->fs->openat(AT_FDCWD, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC, 0);
-	int empty = fd >= 0 ? is_empty(l, fd) : -1, protected = 0;
+	int err = errno, empty = fd >= 0 ? is_empty(l, fd) : -1;
+	enum answer answer;
 
 	if (fd >= 0)
 		pfu_closer_add(&l->closer, fd);
@@ -639,32 +751,43 @@ static void remove_empty(struct pfu_local *l, size_t i, const char *name)
 		operand_failed(r, i, name, ENOTEMPTY);
 		return;
 	}
-	if (is_dot_or_dot_dot(name)) {
-		keep(r, NULL, i);
-		complain(r, NULL, name, 0, "refusing to remove '.' or '..' directory: skipping %q");
+	if (is_dot_or_dot_dot(name, length_without_slashes(name))) {
+		refuse_dots(r, i, name);
 		return;
 	}
-	if (r->first_pass || r->asking) {
-		protected = write_protected(r, AT_FDCWD, name);
-		if (protected < 0) {
-			operand_failed(r, i, name, errno);
-			return;
-		}
-		if ((r->first_pass && protected) ||
-		    (r->asking && (protected || r->options->ask_always) &&
-		     ask(r, NULL, name,
-			 protected ? "remove write-protected %s %q? " : "remove %s %q? ",
-			 "directory") == NO)) {
-			keep(r, NULL, i);
-			return;
-		}
-	}
-	if (r->fs->unlinkat(AT_FDCWD, name, AT_REMOVEDIR) == 0)
+	answer = may_remove_empty(r, name, fd < 0);
+	if (answer == FAILED)
+		operand_failed(r, i, name, errno);
+	else if (answer == NO)
+		keep(r, NULL, i);
+	else if (r->fs->unlinkat(AT_FDCWD, name, AT_REMOVEDIR) == 0)
 		say_removed(r, NULL, name, "removed directory %q");
 	else
-		operand_failed(r, i, name, errno);
+		operand_failed(r, i, name, fd < 0 && says_little(errno) ? err : errno);
 }
 
+/*
+ * A link with a slash behind it: it cannot be removed by this name, and what it
+ * leads to is not to be emptied.  With -f too, since the name is there.
+ */
+static void refuse_link(struct removal *r, size_t i, const char *name)
+{
+	struct stat st;
+
+	keep(r, NULL, i);
+	if (r->first_pass)
+		return;
+	if (r->fs->fstatat(AT_FDCWD, name, &st, 0) == 0 && is_root(r, &st)) {
+		complain(r, NULL, name, 0,
+			 "it is dangerous to operate recursively on %q (same as '/')");
+		pfu_message(r->report, PFU_ERROR, 0,
+			    "use --no-preserve-root to override this failsafe");
+	} else {
+		complain(r, NULL, name, ENOTDIR, "cannot remove %q");
+	}
+}
+
+/* The operand, with at most one slash at its end, is a directory or a link to one and a slash. */
 static void remove_directory(struct pfu_local *l, size_t i, const char *name)
 {
 	struct removal *r = removal_of(l);
@@ -673,8 +796,15 @@ static void remove_directory(struct pfu_local *l, size_t i, const char *name)
 	struct stat st;
 	char *bare;
 
-	if (!r->options->recursive && !r->options->empty_dirs) {
-		operand_failed(r, i, name, EISDIR);
+	if (!r->options->recursive) {
+		if (r->options->empty_dirs)
+			remove_empty(l, i, name);
+		else
+			operand_failed(r, i, name, EISDIR);
+		return;
+	}
+	if (is_dot_or_dot_dot(name, len)) {
+		refuse_dots(r, i, name);
 		return;
 	}
 	bare = strndup(name, len);
@@ -683,23 +813,27 @@ static void remove_directory(struct pfu_local *l, size_t i, const char *name)
 	} else if (name[len] == '/' &&
 		   r->fs->fstatat(AT_FDCWD, bare, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
 		   S_ISLNK(st.st_mode)) {
-		/* The link cannot be removed by this name, and what it leads to is not to be emptied. */
-		keep(r, NULL, i);
-		if (!r->first_pass)
-			complain(r, NULL, name, ENOTDIR, "cannot remove %q");
-	} else if (!r->options->recursive) {
-		remove_empty(l, i, bare);
-	} else if (is_dot_or_dot_dot(bare)) {
-		keep(r, NULL, i);
-		if (!r->first_pass)
-			complain(r, NULL, bare, 0,
-				 "refusing to remove '.' or '..' directory: skipping %q");
+		refuse_link(r, i, name);
 	} else {
 		rn = new_node(r, l->walk, NULL, bare, i);
-		if (rn)
+		if (rn) {
+			rn->shown = name[len] == '/' ? "" : NULL;
 			pfu_walk_submit(l->walk, &rn->node);
+		}
 	}
 	free(bare);
+}
+
+/* Whether a name that unlink() calls none of a directory is that of one: a link's, and a slash.  Keeps errno. */
+static bool leads_to_directory(struct removal *r, const char *name)
+{
+	struct stat st;
+	int err = errno;
+	bool yes = name[0] && name[strlen(name) - 1] == '/' &&
+		   r->fs->fstatat(AT_FDCWD, name, &st, 0) == 0 && S_ISDIR(st.st_mode);
+
+	errno = err;
+	return yes;
 }
 
 static void remove_named(struct pfu_local *l, size_t i, const char *name)
@@ -728,7 +862,7 @@ static void remove_named(struct pfu_local *l, size_t i, const char *name)
 		keep(r, NULL, i);
 	else if (r->fs->unlinkat(AT_FDCWD, name, 0) == 0)
 		say_removed(r, NULL, name, "removed %q");
-	else if (errno == EISDIR)
+	else if (errno == EISDIR || (errno == ENOTDIR && leads_to_directory(r, name)))
 		remove_directory(l, i, name);
 	else
 		operand_failed(r, i, name, errno);
@@ -775,10 +909,31 @@ static bool is_apart(struct removal *r, const char *name)
 		if (!first)
 			return false;
 	}
-	if (is_dot_or_dot_dot(name))
+	if (is_dot_or_dot_dot(name, len))
 		return r->barrier;
 	added = pfu_names_add(&r->names, name + prefix, len - prefix);
 	return added == 1 || r->barrier;
+}
+
+/* Whether the operand is to wait until those before it are complete. */
+static bool must_wait(struct removal *r, const char *name)
+{
+	if (r->count == 1 || r->barrier)
+		return false;
+	if (r->in_turn)
+		return r->next > 0;
+	return r->options->recursive && !is_apart(r, name);
+}
+
+/* Whether the order of the operands does not matter. */
+static bool are_apart(struct removal *r)
+{
+	size_t i;
+
+	for (i = 0; i < r->count; i++)
+		if (!is_apart(r, r->operands[i]))
+			return r->count == 1;
+	return true;
 }
 
 /* The task that hands out operands: takes one, puts itself back for the next, and works on it. */
@@ -797,7 +952,7 @@ static void run_operands(struct pfu_worker *worker, struct pfu_task *task)
 	if (r->next == r->count)
 		return;
 	i = r->next;
-	if (r->count > 1 && r->options->recursive && !is_apart(r, r->operands[i]) && !r->barrier) {
+	if (must_wait(r, r->operands[i])) {
 		r->barrier = true;
 		pfu_pool_submit_alone(worker->pool, task);
 		return;
@@ -847,6 +1002,8 @@ static bool run(struct removal *r)
 
 	if (r->asking)
 		wo.workers = 1;
+	r->network = wo.network;
+	r->in_turn = r->count <= FEW_OPERANDS && (o->verbose || !wo.network);
 	walk = pfu_walk_new(&wo);
 	if (!walk) {
 		pfu_message(r->report, PFU_ERROR, ENOMEM, "cannot start");
@@ -858,7 +1015,7 @@ static bool run(struct removal *r)
 	r->barrier = false;
 	ok = pfu_walk_run(walk, &r->task) == 0;
 	if (!ok)
-		pfu_message(r->report, PFU_ERROR, ENOMEM, "cannot start");
+		pfu_message(r->report, PFU_ERROR, errno, "cannot finish");
 	pfu_names_clear(&r->names);
 	pfu_walk_free(walk);
 	return ok;
@@ -878,9 +1035,10 @@ bool pfu_remove(const struct pfu_remove_options *options, const struct pfu_repor
 
 	if (options->recursive && options->preserve_root)
 		r.has_root = r.fs->fstatat(AT_FDCWD, "/", &r.root, AT_SYMLINK_NOFOLLOW) == 0;
-	r.asking = options->ask_always;
-	if (protected_only) {
+	r.asking = options->ask_always || protected_only;
+	if (protected_only && are_apart(&r)) {
 		/* First what needs no question, then the rest in order. */
+		r.asking = false;
 		r.left = calloc(count ? count : 1, sizeof(*r.left));
 		r.first_pass = r.left != NULL;
 		if (r.first_pass && !run(&r)) {

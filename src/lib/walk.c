@@ -245,10 +245,15 @@ int pfu_walk_run(struct pfu_walk *walk, struct pfu_task *task)
 {
 	task->next = NULL;
 	pfu_pool_submit(walk->pool, task);
-	if (pfu_pool_run(walk->pool) == 0)
-		return 0;
-	errno = ENOMEM;
-	return -1;
+	if (pfu_pool_run(walk->pool) != 0) {
+		errno = ENOMEM;
+		return -1;
+	}
+	if (walk->root.pending != 0) {
+		errno = EDEADLK; /* something was put aside and forgotten: better said than lost */
+		return -1;
+	}
+	return 0;
 }
 
 /* ---- nodes ---- */

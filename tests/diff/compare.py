@@ -83,7 +83,17 @@ GATES = [
 EXCUSED = [
     ("cp", "of several names of one file, workers decide which is copied and which becomes a link",
      lambda diff, case, version: diff[0] in ("atime", "mtime") and case["jobs"] != "1"
-     and _short(case, "d") and not _short(case, "[ap]")),
+     and (_short(case, "d") or any(a.startswith("--preserve=l") for a in case["args"]))
+     and not _short(case, "[ap]")),
+    ("cp", "of several sources whose targets are names of one file, any may be the last one at -j > 1; "
+     "no two are mixed",
+     lambda diff, case, version: diff[0] in ("content", "size", "mode", "atime", "mtime", "xattrs", "blocks")
+     and case["jobs"] != "1" and any(e["type"] == "h" and not e["path"].startswith(("s", "p", "q"))
+                                     for e in case["entries"])),
+    ("cp", "GNU's --parents leaves directories on the way to an absolute operand, or to one that failed, "
+     "at 0700 and with new times; pcp gives them what the source has",
+     lambda diff, case, version: diff[0] in ("mode", "atime", "mtime")
+     and any(a.startswith("--pa") for a in case["args"])),
     ("cp", "a refused -i is status 1 since 9.2",
      lambda diff, case, version: version < (9, 2) and diff[:3] == ("status", 0, 1)
      and _refused_prompt(case)),
