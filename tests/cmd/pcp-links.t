@@ -78,6 +78,23 @@ link_refused() {
 }
 run_each link_refused
 
+# Whoever meets the file first must not keep the others waiting, or silent, when it cannot be opened.
+unreadable() {
+	need_root 'l1: a file of several names that cannot be read' || return
+	mkdir -p s/a s/b s/c d
+	echo secret >s/a/1
+	chmod 600 s/a/1
+	ln s/a/1 s/b/2
+	ln s/a/1 s/c/3
+	chmod 777 d
+	LIMIT=20 run_as_user pcp "${jc[@]}" -dR s d
+	status 1 'l1: a file of several names that cannot be read'
+	is "$(sort "$err")" "pcp: cannot open 's/a/1' for reading: Permission denied
+pcp: cannot open 's/b/2' for reading: Permission denied
+pcp: cannot open 's/c/3' for reading: Permission denied" 'l1: each name is told'
+}
+run_each unreadable
+
 # Fresh tmpfs give out the same inode numbers.
 two_mounts() {
 	need_root 'l3: two mounts with the same inode numbers' || return
