@@ -361,7 +361,7 @@ static bool make_writable(const struct pfu_attrs *a, ssize_t len)
 {
 	mode_t mode = a->before ? a->before->st_mode : a->source->st_mode;
 
-	return len > 0 && a->out >= 0 && !(mode & S_IWUSR) && geteuid() != 0 &&
+	return len > 0 && a->out >= 0 && S_ISREG(a->source->st_mode) && !(mode & S_IWUSR) && geteuid() != 0 &&
 	       a->fs->fchmod(a->out, S_IRUSR | S_IWUSR) == 0;
 }
 
