@@ -22,6 +22,8 @@
 
 /* A directory in which names keep turning up is listed so often at most. */
 #define PASSES_MAX 200
+/* Bytes of names that are read before the first of them goes: some 200,000. */
+#define WAITING ((size_t)12 << 20)
 /* So few operands are worked on in turn, where that costs nothing or is seen. */
 #define FEW_OPERANDS 16
 
@@ -303,7 +305,7 @@ static bool is_directory(struct removal *r, int dirfd, const struct pfu_entry *e
 static enum pfu_did entry(struct pfu_local *l, struct pfu_node *node, const struct pfu_entry *e)
 {
 	struct removal *r = removal_of(l);
-	int fd = l->at[0]->fd;
+	int fd = l->at[0]->fd, err;
 
 	if (r->asking || r->first_pass) {
 		if (is_directory(r, fd, e))
@@ -314,13 +316,18 @@ static enum pfu_did entry(struct pfu_local *l, struct pfu_node *node, const stru
 	if (r->fs->unlinkat(fd, e->name, 0) == 0) {
 		note_progress(node);
 		say_removed(r, node->dir, e->name, "removed %q");
-	} else if (errno == EISDIR) {
-		return PFU_DESCEND;
-	} else if (errno == ENOENT && r->network) {
-		note_progress(node); /* the listing had it: the reply to a first attempt was lost */
-	} else {
-		entry_failed(r, node, fd, e->name, errno);
+		return PFU_DONE;
 	}
+	err = errno;
+	if (err == EISDIR)
+		return PFU_DESCEND;
+	/* Where nothing may be unlinked, unlink() does not say what it is. */
+	if (err != ENOENT && e->type == DT_UNKNOWN && is_directory(r, fd, e))
+		return PFU_DESCEND;
+	if (err == ENOENT && r->network)
+		note_progress(node); /* the listing had it: the reply to a first attempt was lost */
+	else
+		entry_failed(r, node, fd, e->name, err);
 	return PFU_DONE;
 }
 
@@ -429,9 +436,24 @@ static bool says_little(int err)
 	return err == ENOTEMPTY || err == EEXIST || err == EISDIR || err == ENOTDIR;
 }
 
+/* Whether an empty directory may go; settles the node if not. */
+static bool may_leave(struct removal *r, struct rm_node *rn)
+{
+	if (!r->asking || !(r->options->ask_always || rn->protected))
+		return true;
+	if (ask(r, rn->node.dir, rn->shown,
+		rn->protected ? "remove write-protected %s %q? " : "remove %s %q? ",
+		"directory") == YES)
+		return true;
+	/* Unlike one that is not even entered: rm goes on to ask about those above. */
+	rn->settled = true;
+	return false;
+}
+
 /*
  * Where questions are asked, a directory that cannot be opened is removed only
- * if there is none to be asked about it.  Settles the node if it is not to be.
+ * if there is none to be asked about it, or with -d.  Settles the node if it is
+ * not to be.
  */
 static bool may_try_unopened(struct pfu_local *l, struct rm_node *rn, int err)
 {
@@ -445,14 +467,20 @@ static bool may_try_unopened(struct pfu_local *l, struct rm_node *rn, int err)
 		err = errno;
 		rn->settled = true;
 		complain(r, rn->node.dir, rn->shown, err, "cannot remove %q");
-	} else if (!r->options->ask_always) {
+	} else {
 		protected = write_protected(r, fd, rn->node.dir->name);
 	}
 	if (parent)
 		pfu_dirfds_put(l->dirfds, parent);
-	if (protected != 0 && !rn->settled)
-		node_stays(r, rn, err, "cannot remove %q");
-	return protected == 0;
+	if (protected == 0 && !r->options->ask_always)
+		return true;
+	if (protected < 0 || !r->options->empty_dirs) {
+		if (!rn->settled)
+			node_stays(r, rn, err, "cannot remove %q");
+		return false;
+	}
+	rn->protected = protected;
+	return may_leave(r, rn);
 }
 
 /* A directory that cannot be opened may still be empty, or no directory any more. */
@@ -616,20 +644,6 @@ static void share(struct pfu_local *l, struct pfu_node *node)
 		(void)pfu_dirfds_identify(l->dirfds, d);
 		pfu_dirfds_put(l->dirfds, d);
 	}
-}
-
-/* Whether an empty directory may go; settles the node if not. */
-static bool may_leave(struct removal *r, struct rm_node *rn)
-{
-	if (!r->asking || !(r->options->ask_always || rn->protected))
-		return true;
-	if (ask(r, rn->node.dir, rn->shown,
-		rn->protected ? "remove write-protected %s %q? " : "remove %s %q? ",
-		"directory") == YES)
-		return true;
-	/* Unlike one that is not even entered: rm goes on to ask about those above. */
-	rn->settled = true;
-	return false;
 }
 
 static bool leave(struct pfu_local *l, struct pfu_node *node)
@@ -824,13 +838,18 @@ static void remove_directory(struct pfu_local *l, size_t i, const char *name)
 	free(bare);
 }
 
-/* Whether a name that unlink() calls none of a directory is that of one: a link's, and a slash.  Keeps errno. */
+/*
+ * Whether a name that unlink() did not take is that of a directory: it says so
+ * only where it would otherwise be allowed, and not of a link's name and a slash.
+ * Keeps errno.
+ */
 static bool leads_to_directory(struct removal *r, const char *name)
 {
 	struct stat st;
 	int err = errno;
-	bool yes = name[0] && name[strlen(name) - 1] == '/' &&
-		   r->fs->fstatat(AT_FDCWD, name, &st, 0) == 0 && S_ISDIR(st.st_mode);
+	bool yes = err == EISDIR ||
+		   (err != ENOENT && r->fs->fstatat(AT_FDCWD, name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+		    S_ISDIR(st.st_mode));
 
 	errno = err;
 	return yes;
@@ -862,7 +881,7 @@ static void remove_named(struct pfu_local *l, size_t i, const char *name)
 		keep(r, NULL, i);
 	else if (r->fs->unlinkat(AT_FDCWD, name, 0) == 0)
 		say_removed(r, NULL, name, "removed %q");
-	else if (errno == EISDIR || (errno == ENOTDIR && leads_to_directory(r, name)))
+	else if (leads_to_directory(r, name))
 		remove_directory(l, i, name);
 	else
 		operand_failed(r, i, name, errno);
@@ -922,7 +941,7 @@ static bool must_wait(struct removal *r, const char *name)
 		return false;
 	if (r->in_turn)
 		return r->next > 0;
-	return r->options->recursive && !is_apart(r, name);
+	return (r->options->recursive || r->options->empty_dirs) && !is_apart(r, name);
 }
 
 /* Whether the order of the operands does not matter. */
@@ -993,6 +1012,7 @@ static bool run(struct removal *r)
 		.network = flags & PFU_FS_NETWORK,
 		.leave_above = true,
 		.list_ahead = true,
+		.bound = WAITING,
 		.short_is_end = !(flags & PFU_FS_NETWORK) && !r->asking,
 		.cancel = o->cancel,
 		.ctx = r,
