@@ -4,12 +4,14 @@
 #include "cli.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <locale.h>
 #include <pthread.h>
 #include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdio_ext.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -25,12 +27,33 @@ static pthread_mutex_t terminal = PTHREAD_MUTEX_INITIALIZER;
 /* Output that could not be written is a failure, even at the very end. */
 static void close_stdout(void)
 {
-	bool failed = ferror(stdout);
+	bool written = __fpending(stdout) != 0, failed = ferror(stdout);
+	int err;
 
 	errno = 0;
-	if ((fclose(stdout) != 0 && errno != EBADF) || failed) {
-		cli_error(errno, "write error");
+	/* That it was closed from the start matters to those only who had something to say. */
+	if (fclose(stdout) != 0 && (written || errno != EBADF))
+		failed = true;
+	err = errno;
+	if (failed) {
+		cli_error(err, "write error");
 		_exit(EXIT_FAILURE);
+	}
+}
+
+/*
+ * Sees that the standard streams are open, lest a file to be written should get
+ * one of their numbers, and our messages.  What is opened instead fails when it
+ * is used, as a closed one would.
+ */
+static void open_standard_streams(void)
+{
+	int fd;
+
+	for (fd = 0; fd <= 2; fd++) {
+		if (fcntl(fd, F_GETFD) == -1 && errno == EBADF &&
+		    open("/dev/null", fd == 0 ? O_WRONLY : O_RDONLY) < 0)
+			_exit(EXIT_FAILURE); /* nobody could be told */
 	}
 }
 
@@ -38,6 +61,7 @@ void cli_start(const char *argv0)
 {
 	struct rlimit rl;
 
+	open_standard_streams();
 	if (argv0)
 		program = argv0;
 	/* What names and answers are made of; the other categories are files to read for nothing. */

@@ -68,7 +68,7 @@ struct pfu_data {
 };
 
 /*
- * Copies all.  Returns PFU_DATA_OK, or what failed, with errno.  Interrupted and
+ * Copies all, when pfu_copydata_clone() could not.  Returns PFU_DATA_OK, or what failed, with errno.  Interrupted and
  * short calls are continued.
  */
 enum pfu_data_failure pfu_copydata(struct pfu_data *d);

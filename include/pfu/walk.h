@@ -123,6 +123,7 @@ struct pfu_walk_options {
 	bool list_ahead;      /* list all (as far as memory is allowed) before any entry is worked on */
 	bool short_is_end;    /* a listing that leaves room in its buffer is taken for complete */
 	bool sort;	      /* with one worker: entries in the order of their inodes */
+	size_t bound;	      /* bytes of entries and directories that may wait to be worked on */
 	size_t iobuf_size;    /* bytes of each worker's pfu_local_iobuf() */
 	const atomic_bool *cancel; /* set from outside to end the run soon; or NULL */
 	void *ctx;	      /* for the user; pfu_walk_ctx() */
@@ -137,7 +138,8 @@ struct pfu_pool *pfu_walk_pool(const struct pfu_walk *walk);
 /* The group of the operands: tasks that start the walk belong to it, and their nodes are its children. */
 struct pfu_group *pfu_walk_root(struct pfu_walk *walk);
 
-/* Runs task, which belongs to the root, and all that comes of it.  0, or -1 with ENOMEM and nothing run. */
+/* Runs task, which belongs to the root, and all that comes of it.  0, or -1
+ * with errno ENOMEM and nothing run, or EDEADLK if a parked task was never handed in. */
 int pfu_walk_run(struct pfu_walk *walk, struct pfu_task *task);
 
 /*

@@ -21,6 +21,8 @@
 #include <string.h>
 #include <unistd.h>
 
+/* Bytes of names and directories that wait: some ten thousands of either. */
+#define WAITING ((size_t)2 << 20)
 /* So many diagnostics about a full file system are shown, the others counted. */
 #define NO_SPACE_TOLD 20
 
@@ -29,7 +31,7 @@ struct parent {
 	struct parent *next;
 	char *source, *target; /* the target's relative to the target directory */
 	struct stat st;
-	bool restore;
+	bool made, restore;
 	mode_t restore_mode, omitted;
 };
 
@@ -569,68 +571,105 @@ static void complain_parent(struct copying *c, int err, const char *format, cons
 	free(path);
 }
 
-/* Makes one directory on the way to an operand's target, or finds it there. */
-static bool make_parent(struct copying *c, int dirfd, const char *source, const char *target)
+static struct parent *find_parent(struct copying *c, const char *target)
 {
 	struct parent *p;
-	struct stat st;
 
-	if (c->fs->fstatat(dirfd, target, &st, 0) == 0) {
-		if (S_ISDIR(st.st_mode))
-			return true;
-		complain_parent(c, 0, "%q exists but is not a directory", target);
-		return false;
-	}
-	p = calloc(1, sizeof(*p));
+	for (p = c->parents; p && strcmp(p->target, target) != 0; p = p->next)
+		;
+	return p;
+}
+
+static void free_parent(struct parent *p)
+{
+	if (!p)
+		return;
+	free(p->source);
+	free(p->target);
+	free(p);
+}
+
+/* What is to be known of a directory on the way: its source's attributes. */
+static struct parent *new_parent(struct copying *c, const char *source, const char *target)
+{
+	struct parent *p = calloc(1, sizeof(*p));
+
 	if (p) {
 		p->source = strdup(source);
 		p->target = strdup(target);
 	}
 	if (!p || !p->source || !p->target) {
 		complain_parent(c, ENOMEM, "cannot make directory %q", target);
-		goto fail;
-	}
-	if (c->fs->fstatat(AT_FDCWD, source, &p->st, 0) != 0) {
+	} else if (c->fs->fstatat(AT_FDCWD, source, &p->st, 0) != 0) {
 		atomic_store(&c->failed, true);
 		pfu_message(c->report, PFU_ERROR, errno, "failed to get attributes of %q", source);
-		goto fail;
+	} else {
+		return p;
 	}
+	free_parent(p);
+	return NULL;
+}
+
+/* Makes a directory on the way, with enough permissions to fill it. */
+static bool make_missing_parent(struct copying *c, int dirfd, struct parent *p)
+{
+	struct stat st;
+	char *path;
+
+	p->made = true;
 	p->omitted = pfu_attrs_omit(c->options, p->st.st_mode);
 	if (c->options->no_preserve_mode)
 		p->st.st_mode |= 0777;
-	if (c->fs->mkdirat(dirfd, target, p->st.st_mode & 07777 & ~p->omitted) != 0) {
-		complain_parent(c, errno, "cannot make directory %q", target);
-		goto fail;
+	if (c->fs->mkdirat(dirfd, p->target, p->st.st_mode & 07777 & ~p->omitted) != 0) {
+		complain_parent(c, errno, "cannot make directory %q", p->target);
+		return false;
 	}
-	if (c->options->verbose) {
-		char *path = pfu_dir_path(c->directory, target);
-
-		if (path)
-			pfu_output(c->report, "%s -> %s", source, path);
+	if (c->options->verbose && (path = pfu_dir_path(c->directory, p->target))) {
+		pfu_output(c->report, "%s -> %s", p->source, path);
 		free(path);
 	}
-	if (c->fs->fstatat(dirfd, target, &st, AT_SYMLINK_NOFOLLOW) != 0) {
-		complain_parent(c, errno, "failed to get attributes of %q", target);
-		goto fail;
+	if (c->fs->fstatat(dirfd, p->target, &st, AT_SYMLINK_NOFOLLOW) != 0) {
+		complain_parent(c, errno, "failed to get attributes of %q", p->target);
+		return false;
 	}
-	if ((st.st_mode & S_IRWXU) != S_IRWXU) {
-		p->restore = true;
-		p->restore_mode = st.st_mode & 07777;
-		if (c->fs->fchmodat(dirfd, target, p->restore_mode | S_IRWXU,
-				    AT_SYMLINK_NOFOLLOW) != 0) {
-			complain_parent(c, errno, "setting permissions for %q", target);
+	if ((st.st_mode & S_IRWXU) == S_IRWXU)
+		return true;
+	p->restore = true;
+	p->restore_mode = st.st_mode & 07777;
+	if (c->fs->fchmodat(dirfd, p->target, p->restore_mode | S_IRWXU, AT_SYMLINK_NOFOLLOW) == 0)
+		return true;
+	complain_parent(c, errno, "setting permissions for %q", p->target);
+	return false;
+}
+
+/* Makes one directory on the way to an operand's target, or finds it there. */
+static bool make_parent(struct copying *c, int dirfd, const char *source, const char *target)
+{
+	struct parent *p;
+	struct stat st;
+
+	/* Once for all operands below it; without -p one that exists needs nothing. */
+	if (find_parent(c, target))
+		return true;
+	if (c->fs->fstatat(dirfd, target, &st, 0) != 0) {
+		p = new_parent(c, source, target);
+		if (!p || !make_missing_parent(c, dirfd, p))
 			goto fail;
-		}
+	} else if (!S_ISDIR(st.st_mode)) {
+		complain_parent(c, 0, "%q exists but is not a directory", target);
+		return false;
+	} else if (!(c->options->preserve & ~(unsigned int)PFU_ATTR_LINKS)) {
+		return true;
+	} else {
+		p = new_parent(c, source, target);
+		if (!p)
+			return false;
 	}
 	p->next = c->parents;
 	c->parents = p;
 	return true;
 fail:
-	if (p) {
-		free(p->source);
-		free(p->target);
-		free(p);
-	}
+	free_parent(p);
 	return false;
 }
 
@@ -679,6 +718,7 @@ static void finish_parents(struct copying *c)
 	while ((p = c->parents)) {
 		struct pfu_fspair *pair =
 			pfu_fspairs_get(&c->pairs, p->st.st_dev, c->directory_st.st_dev);
+		struct stat before;
 		struct pfu_attrs a = {
 			.fs = c->fs,
 			.report = c->report,
@@ -691,24 +731,24 @@ static void finish_parents(struct copying *c)
 			.target_dir = c->directory,
 			.target_name = p->target,
 			.target_dirfd = dirfd,
-			.default_acl = true,
+			.default_acl = p->made,
 			.omitted = p->omitted,
 			.restore = p->restore,
 			.restore_mode = p->restore_mode,
 		};
 
+		if (!p->made && c->fs->fstatat(dirfd, p->target, &before, 0) == 0)
+			a.before = &before;
 		a.in = c->fs->openat(AT_FDCWD, p->source, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
 		a.out = c->fs->openat(dirfd, p->target, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
-		if (pair && !pfu_attrs_apply(&a))
+		if (pair && (p->made || a.before) && !pfu_attrs_apply(&a))
 			atomic_store(&c->failed, true);
 		if (a.in >= 0)
 			c->fs->close(a.in);
 		if (a.out >= 0)
 			c->fs->close(a.out);
 		c->parents = p->next;
-		free(p->source);
-		free(p->target);
-		free(p);
+		free_parent(p);
 	}
 	if (dirfd >= 0)
 		c->fs->close(dirfd);
@@ -773,27 +813,6 @@ struct pfu_task *pfu_item_park(struct item *it)
 	return &p->task;
 }
 
-/* Whether a file was named before in the same words: it is copied once only. */
-static bool is_named_again(struct copying *c, const char *source, const struct stat *st)
-{
-	char key[64];
-	char *whole;
-	int added = 1, len;
-
-	if (c->count == 1 || c->options->backup)
-		return false;
-	snprintf(key, sizeof(key), "%llx:%llx:", (unsigned long long)st->st_dev,
-		(unsigned long long)st->st_ino);
-	len = asprintf(&whole, "%s%s", key, source);
-	if (len < 0)
-		return false;
-	pthread_mutex_lock(&c->lock);
-	added = pfu_names_add(&c->sources, whole, (size_t)len);
-	pthread_mutex_unlock(&c->lock);
-	free(whole);
-	return added == 0;
-}
-
 static void start_directory(struct item *it)
 {
 	struct copying *c = it->c;
@@ -804,17 +823,32 @@ static void start_directory(struct item *it)
 		pfu_walk_submit(c->walk, &cn->node);
 }
 
-/* An operand that is a repetition: only told, once it is known to be a file. */
+/*
+ * Whether an operand is a file that has been copied to the same target before: a
+ * slip, which is told and does no harm.
+ */
 static bool is_repeated(struct item *it)
 {
+	struct copying *c = it->c;
+	const struct pfu_copy_operand *op = &c->operands[it->operand];
+	size_t len = bare_length(op->target), i;
 	struct stat st;
 
-	if (it->c->count == 1 || it->c->options->backup || pfu_stat_source(it, &st) != 0 ||
-		S_ISDIR(st.st_mode) || !is_named_again(it->c, it->sname, &st))
+	if (c->options->backup || !pfu_was_created(it) || pfu_stat_source(it, &st) != 0 ||
+	    S_ISDIR(st.st_mode))
 		return false;
-	pfu_message(it->c->report, PFU_WARNING, 0,
-		"warning: source file %q specified more than once", it->sname);
-	return true;
+	for (i = it->operand; i-- > 0;) {
+		const struct pfu_copy_operand *before = &c->operands[i];
+
+		if (bare_length(before->target) == len &&
+		    strncmp(before->target, op->target, len) == 0 &&
+		    pfu_same_entry(c->fs, AT_FDCWD, before->source, AT_FDCWD, op->source)) {
+			pfu_message(c->report, PFU_WARNING, 0,
+				    "warning: source file %q specified more than once", it->sname);
+			return true;
+		}
+	}
+	return false;
 }
 
 static void copy_operand(struct pfu_local *l, size_t i, bool again)
@@ -1035,6 +1069,7 @@ static bool run(struct copying *c)
 		.enter_above = true,
 		.in_turn = true,
 		.sort = true,
+		.bound = WAITING,
 		.iobuf_size = PFU_COPY_BUFFER,
 		.cancel = o->cancel,
 		.ctx = c,
@@ -1085,7 +1120,6 @@ bool pfu_copy(const struct pfu_copy_options *options, const struct pfu_report *r
 	tell_no_space(&c);
 	pfu_names_clear(&c.targets);
 	pfu_names_clear(&c.created);
-	pfu_names_clear(&c.sources);
 	pfu_links_free(c.links);
 	pfu_fspairs_free(&c.pairs);
 	pfu_dir_unref(c.directory);

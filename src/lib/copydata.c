@@ -276,11 +276,7 @@ enum pfu_data_failure pfu_copydata_extend(struct pfu_data *d)
 enum pfu_data_failure pfu_copydata(struct pfu_data *d)
 {
 	enum pfu_data_failure f;
-	bool done;
 
-	f = pfu_copydata_clone(d, &done);
-	if (f != PFU_DATA_OK || done)
-		return f;
 	if (d->sparse == PFU_SPARSE_ALWAYS)
 		return read_write(d, 0, INT64_MAX, true);
 	if (d->read_to_end || (d->size == 0 && !d->honest_size))

@@ -205,6 +205,32 @@ static bool data_failed(struct item *it, enum pfu_data_failure failure, int err)
 	return true;
 }
 
+/* The line of --debug on how the data went. */
+static void say_how(struct item *it, const struct file *f, const struct pfu_data *d, bool cloned)
+{
+	bool plain = d->sparse == PFU_SPARSE_AUTO;
+	const char *offload = "yes", *reflink = "no", *sparse = "no";
+
+	if (!it->c->options->debug)
+		return;
+	if (cloned || (d->size == 0 && d->honest_size))
+		offload = "unknown";
+	else if (!plain || d->read_to_end)
+		offload = "avoided";
+	else if (atomic_load(&f->pair->no_copy_range))
+		offload = "unsupported";
+	if (cloned)
+		reflink = "yes";
+	else if (d->reflink != PFU_REFLINK_NEVER && plain && atomic_load(&f->pair->no_clone))
+		reflink = "unsupported";
+	if (d->sparse == PFU_SPARSE_ALWAYS)
+		sparse = "zeros";
+	else if (!cloned && pfu_copydata_has_holes(d))
+		sparse = "SEEK_HOLE";
+	pfu_output(it->c->report, "copy offload: %s, reflink: %s, sparse detection: %s", offload,
+		   reflink, sparse);
+}
+
 /* ---- the end of a file ---- */
 
 static bool close_target(struct item *it, struct file *f)
@@ -551,7 +577,11 @@ static bool copy_and_finish(struct item *it, struct file *f)
 	d.buf = pfu_local_iobuf(it->l);
 	if (!d.buf)
 		return finish(it, f, !data_failed(it, PFU_DATA_READ, ENOMEM));
-	failure = pfu_copydata(&d);
+	failure = pfu_copydata_clone(&d, &done);
+	if (failure == PFU_DATA_OK && !done)
+		failure = pfu_copydata(&d);
+	if (failure == PFU_DATA_OK)
+		say_how(it, f, &d, done);
 	return finish(it, f, !data_failed(it, failure, errno));
 }
 

@@ -23,8 +23,6 @@
 #define DIRBUF_SIZE ((size_t)64 << 10)
 /* No entry is larger than this: NAME_MAX and what is before the name, rounded up. */
 #define DIRENT_MAX ((size_t)512)
-/* Names that wait: some 200,000 of them. */
-#define QUEUE_BOUND ((size_t)12 << 20)
 /* What a waiting directory costs, besides its name. */
 #define NODE_BYTES ((size_t)512)
 /* A directory of unknown size is taken for this many files, for deciding on threads. */
@@ -195,8 +193,8 @@ struct pfu_walk *pfu_walk_new(const struct pfu_walk_options *options)
 	w->leave_above = options->leave_above && options->network && !w->in_order;
 	po = (struct pfu_pool_options){
 		.workers = w->options.workers,
-		.bound = QUEUE_BOUND,
-		.resume = options->list_ahead ? 0 : QUEUE_BOUND / 2,
+		.bound = options->bound,
+		.resume = options->list_ahead ? 0 : options->bound / 2,
 		.start_work = options->network ? 1 : START_WORK,
 		.order = w->in_order	  ? PFU_QUEUE_IN_ORDER :
 			 options->network && options->in_turn ? PFU_QUEUE_IN_TURN :
@@ -733,7 +731,7 @@ static bool read_listing(struct lister *li, int fd)
 		if (w->in_order) {
 			append(li, l->dirbuf, (size_t)n);
 			held += (size_t)n;
-			if (held >= QUEUE_BOUND)
+			if (held >= w->options.bound)
 				return false;
 		} else {
 			cut(li, l->dirbuf, (size_t)n);

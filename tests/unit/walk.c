@@ -437,6 +437,7 @@ static const unsigned int worker_counts[] = { 1, 2, 7, 20, 64 };
 static struct pfu_walk_options options_of(unsigned int flags)
 {
 	return (struct pfu_walk_options){
+		.bound = (size_t)12 << 20,
 		.network = flags & 1 || flags >= 4,
 		.list_ahead = flags & 2 || flags == 5,
 		.short_is_end = flags & 2,
@@ -1473,7 +1474,7 @@ static bool check_iobuf(struct run *r, struct pfu_local *l, struct pfu_node *nod
 static void buffers_of_their_own(void **state)
 {
 	struct run r = {
-		.options = { .workers = 4, .network = true, .iobuf_size = 65536 },
+		.options = { .workers = 4, .network = true, .bound = 1 << 20, .iobuf_size = 65536 },
 		.on_entry = check_iobuf,
 	};
 	struct tree t;
