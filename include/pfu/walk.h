@@ -123,7 +123,7 @@ struct pfu_walk_options {
 	bool list_ahead;      /* list all (as far as memory is allowed) before any entry is worked on */
 	bool short_is_end;    /* a listing that leaves room in its buffer is taken for complete */
 	bool sort;	      /* with one worker: entries in the order of their inodes */
-	size_t bound;	      /* bytes of entries and directories that may wait to be worked on */
+	size_t bound;	      /* bytes of entries and directories that may wait to be worked on; 0: 12 MiB */
 	size_t iobuf_size;    /* bytes of each worker's pfu_local_iobuf() */
 	const atomic_bool *cancel; /* set from outside to end the run soon; or NULL */
 	void *ctx;	      /* for the user; pfu_walk_ctx() */

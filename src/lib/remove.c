@@ -22,8 +22,6 @@
 
 /* A directory in which names keep turning up is listed so often at most. */
 #define PASSES_MAX 200
-/* Bytes of names that are read before the first of them goes: some 200,000. */
-#define WAITING ((size_t)12 << 20)
 /* So few operands are worked on in turn, where that costs nothing or is seen. */
 #define FEW_OPERANDS 16
 
@@ -1012,7 +1010,6 @@ static bool run(struct removal *r)
 		.network = flags & PFU_FS_NETWORK,
 		.leave_above = true,
 		.list_ahead = true,
-		.bound = WAITING,
 		.short_is_end = !(flags & PFU_FS_NETWORK) && !r->asking,
 		.cancel = o->cancel,
 		.ctx = r,

@@ -23,6 +23,8 @@
 #define DIRBUF_SIZE ((size_t)64 << 10)
 /* No entry is larger than this: NAME_MAX and what is before the name, rounded up. */
 #define DIRENT_MAX ((size_t)512)
+/* Some 200,000 names. */
+#define BOUND ((size_t)12 << 20)
 /* What a waiting directory costs, besides its name. */
 #define NODE_BYTES ((size_t)512)
 /* A directory of unknown size is taken for this many files, for deciding on threads. */
@@ -186,6 +188,9 @@ struct pfu_walk *pfu_walk_new(const struct pfu_walk_options *options)
 	if (!w)
 		return NULL;
 	w->options = *options;
+	if (w->options.bound == 0)
+		w->options.bound = BOUND;
+	options = &w->options;
 	if (divide_descriptors(w) != 0)
 		goto fail;
 	w->in_order = w->options.workers == 1;

@@ -156,7 +156,7 @@ static void paths_are_as_a_user_types_them(void **state)
 	} table[] = {
 		{ "d", "d", "d/f", "d/s/f" },
 		{ "d/", "d/", "d/f", "d/s/f" },
-		{ "d//", "d//", "d/f", "d//s/f" },
+		{ "d//", "d//", "d/f", "d/s/f" },
 		{ "/", "/", "/f", "/s/f" },
 		{ "a/b", "a/b", "a/b/f", "a/b/s/f" },
 		{ ".", ".", "./f", "./s/f" },
