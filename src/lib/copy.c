@@ -285,14 +285,14 @@ static bool prepare_target(struct item *it, struct cp_node *cn)
 		return false;
 	if (!is_new_directory(it, cn))
 		goto out;
-	if (is_top(cn))
-		remember(it->c, &cn->st, cn->operand, pfu_item_target(it));
 	if ((it->c->follow_all || (cn->node.dir->flags & PFU_DIR_FOLLOW)) && is_cyclic(cn))
 		pfu_fail_source(it, 0, "cannot copy cyclic symbolic link %q");
 	else if (t.is_new || !S_ISDIR(t.st.st_mode))
 		ok = make_directory(it, cn);
 	else
 		ok = use_directory(it, cn, &t);
+	if (ok && is_top(cn))
+		remember(it->c, &cn->st, cn->operand, pfu_item_target(it));
 out:
 	if (!ok && t.backup)
 		pfu_undo_backup(it, &t);

@@ -56,10 +56,16 @@ static enum outcome prepare_source(struct item *it, const struct stat *known, st
 {
 	f->in = open_source(it, known);
 	if (f->in < 0) {
-		/* For the careful way to tell, which looks at it first. */
-		if (!known)
+		int err = errno;
+		struct stat st;
+
+		/* Not what the listing said, or out of reach: for the careful way to tell. */
+		if (!known && (err == ELOOP || err == ENXIO || err == ENODEV ||
+				      pfu_stat_source(it, &st) != 0))
 			return CHANGED;
-		pfu_fail_source(it, errno, "cannot open %q for reading");
+		if (!known)
+			pfu_say_copied(it, NULL);
+		pfu_fail_source(it, err, "cannot open %q for reading");
 		return FAILED;
 	}
 	if (it->c->fs->fstat(f->in, &f->st) != 0) {

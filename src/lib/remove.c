@@ -249,7 +249,7 @@ static void list_failed(struct pfu_local *l, struct pfu_node *node, int errnum)
 	struct removal *r = removal_of(l);
 	struct rm_node *rn = (struct rm_node *)node;
 
-	if (vanished(r, rn, errnum))
+	if (errnum != ESTALE && vanished(r, rn, errnum))
 		return; /* leave() will find out the same */
 	keep(r, node, rn->operand);
 	if (!r->first_pass)

@@ -62,7 +62,7 @@ called_otherwise() {
 	[ -z "$gnu" ] || return
 	ln -s "$PCP" other-name
 	run ./other-name nosuch x
-	says "./other-name: cannot stat 'nosuch': No such file or directory" 'messages begin with the name of the program'
+	says "other-name: cannot stat 'nosuch': No such file or directory" 'messages begin with the name of the program'
 }
 run_once called_otherwise
 

@@ -221,7 +221,8 @@ small_jobs() {
 	mkdir -p d/{1..4}
 	touch d/{1..4}/{1..50}
 	run strace -f -o trace prm "${jc[@]}" -r d
-	is "$(grep -c 'unlinkat(' trace)" 205 'r10: one unlinkat a file and directory'
+	# And one that finds out that the operand is a directory.
+	like "$(grep -c 'unlinkat(' trace)" '^20[56]$' 'r10: one unlinkat a file and directory'
 	todo_gnu 'needs more'
 	is "$(awk '/execve/ { next } /(newfstatat|statx|faccessat2?|access)\(/ && /"d|"[0-9]/' trace | wc -l)" 0 \
 		'r10: no file is looked at'
