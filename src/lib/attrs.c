@@ -119,7 +119,8 @@ static bool apply_owner(const struct pfu_attrs *a, mode_t *mode)
 	*mode &= ~SPECIAL_BITS;
 	if (err == EPERM || err == EINVAL) {
 		/* Perhaps at least the group. */
-		(void)change_owner(a, (uid_t)-1, st->st_gid);
+		if (!S_ISLNK(st->st_mode))
+			(void)change_owner(a, (uid_t)-1, st->st_gid);
 		if (!a->privileged)
 			return true;
 	}

@@ -161,7 +161,8 @@ static enum pfu_data_failure read_write(struct pfu_data *d, off_t from, off_t to
 		if (from != HERE)
 			from += n;
 	}
-	if (hole && d->fs->ftruncate(d->out, from) != 0)
+	/* Behind a range others may have written already; pfu_copydata_extend() sets the size then. */
+	if (hole && to == INT64_MAX && d->fs->ftruncate(d->out, from) != 0)
 		return PFU_DATA_EXTEND;
 	return PFU_DATA_OK;
 }

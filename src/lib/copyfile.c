@@ -76,6 +76,7 @@ static enum outcome prepare_source(struct item *it, const struct stat *known, st
 		return S_ISREG(f->st.st_mode) ? PARKED : CHANGED;
 	if (f->st.st_dev != known->st_dev || f->st.st_ino != known->st_ino) {
 		pfu_fail_source(it, 0, "skipping file %q, as it was replaced while being copied");
+		f->st = *known; /* it is this file that others may wait for */
 		return FAILED;
 	}
 	return PARKED;
@@ -418,8 +419,8 @@ static bool open_again(struct item *it, struct file *f)
 {
 	struct stat in, out;
 
-	f->in = it->c->fs->openat(it->sfd, it->sname, O_RDONLY | O_CLOEXEC | O_NOFOLLOW, 0);
-	f->out = it->c->fs->openat(it->dfd, it->dname, O_WRONLY | O_CLOEXEC | O_NOFOLLOW, 0);
+	f->in = it->c->fs->openat(it->sfd, it->sname, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0);
+	f->out = it->c->fs->openat(it->dfd, it->dname, O_WRONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0);
 	if (f->in >= 0 && f->out >= 0 && it->c->fs->fstat(f->in, &in) == 0 &&
 		it->c->fs->fstat(f->out, &out) == 0 && in.st_dev == f->st.st_dev &&
 		in.st_ino == f->st.st_ino && out.st_dev == f->before.st_dev &&

@@ -877,6 +877,8 @@ static void remove_named(struct pfu_local *l, size_t i, const char *name)
 		operand_failed(r, i, name, errno);
 	else if (answer == NO)
 		keep(r, NULL, i);
+	else if (r->has_root && name[strspn(name, "/.")] == '\0' && leads_to_directory(r, name))
+		remove_directory(l, i, name); /* with / not even a call that is bound to fail */
 	else if (r->fs->unlinkat(AT_FDCWD, name, 0) == 0)
 		say_removed(r, NULL, name, "removed %q");
 	else if (leads_to_directory(r, name))
