@@ -284,30 +284,55 @@ static bool apply_xattrs(const struct pfu_attrs *a, const struct side *from, con
 
 /* ---- mode ---- */
 
-/* Sets the mode and gives the target the source's ACL, or none. */
+/* Gives the target the attributes of a list that say who may do what.  0, or an errno. */
+static int copy_permissions(const struct pfu_attrs *a, const struct side *from,
+			    const struct side *to, const char *names, ssize_t len)
+{
+	const char *name;
+	int err = 0;
+
+	for (name = names; err == 0 && name < names + len; name += strlen(name) + 1) {
+		if (is_permission(name))
+			err = copy_xattr(a, from, to, name, false);
+	}
+	return err;
+}
+
+static bool has_acl(const char *names, ssize_t len)
+{
+	const char *name;
+
+	for (name = names; name < names + len; name += strlen(name) + 1) {
+		if (strcmp(name, ACL_ACCESS) == 0)
+			return true;
+	}
+	return false;
+}
+
+/*
+ * Sets the mode and gives the target the source's ACL, or none.  With an ACL the
+ * group's part of the mode is what the ACL grants at most; it is left out until
+ * the ACL is the right one, lest the wrong people get in for a moment.
+ */
 static bool apply_mode(const struct pfu_attrs *a, const struct side *from, const struct side *to,
 		       const char *names, ssize_t len, mode_t mode)
 {
-	const char *name;
-	bool has_acl = false;
+	bool gets_acl = has_acl(names, len);
+	/* What it inherited when it was made, or had before, is not the source's. */
+	bool loses_acl = !gets_acl && a->out >= 0 && (a->default_acl || a->before);
 	int err = 0;
 
-	if (change_mode(a, mode & PERMISSIONS) != 0)
+	mode &= PERMISSIONS;
+	if (change_mode(a, gets_acl || loses_acl ? mode & ~(mode_t)S_IRWXG : mode) != 0)
 		err = errno;
-	for (name = names; err == 0 && name < names + len; name += strlen(name) + 1) {
-		if (!is_permission(name))
-			continue;
-		err = copy_xattr(a, from, to, name, false);
-		has_acl = has_acl || strcmp(name, ACL_ACCESS) == 0;
-	}
-	/* What it inherited when it was made, or had before, is not the source's. */
-	if (err == 0 && !has_acl && a->out >= 0 && (a->default_acl || a->before)) {
-		if (a->fs->fremovexattr(a->out, ACL_ACCESS) != 0 && errno != ENODATA &&
-		    !is_unsupported(errno))
-			err = errno;
-		else if (a->fs->fchmod(a->out, mode & PERMISSIONS) != 0)
-			err = errno; /* its mask was what the group bits said */
-	}
+	if (err == 0)
+		err = copy_permissions(a, from, to, names, len);
+	if (err == 0 && loses_acl && a->fs->fremovexattr(a->out, ACL_ACCESS) != 0 &&
+	    errno != ENODATA && !is_unsupported(errno))
+		err = errno;
+	/* A new ACL has brought the group's part with it, if it could be set. */
+	if ((loses_acl || (gets_acl && err)) && change_mode(a, mode) != 0 && err == 0)
+		err = errno;
 	if (err == 0)
 		return true;
 	complain(a, err, "preserving permissions for %q");
