@@ -507,7 +507,7 @@ static void clones(void **state)
 
 /* ---- holes ---- */
 
-enum { HOLE = 1 << 20 };
+enum { HOLE = 1 << 18 };
 
 /* Islands of data: where they begin and end. */
 static const struct shape {
@@ -640,7 +640,7 @@ static void copy_in_ranges(off_t range, uint64_t *seed)
 
 static void ranges_in_any_order(void **state)
 {
-	static const off_t ranges[] = { 1 << 18, 700001, 3 << 20 };
+	static const off_t ranges[] = { 1 << 16, 175001, 3 << 18 };
 	uint64_t seed = 1;
 	unsigned int way, round;
 	size_t i, r;
@@ -648,10 +648,10 @@ static void ranges_in_any_order(void **state)
 	(void)state;
 	for (r = 0; r < COUNT(ranges); r++)
 		for (way = 0; way < WAYS; way++) {
-			open_source(2000003);
+			open_source(1000003);
 			choose_way(way);
 			copy_in_ranges(ranges[r], &seed);
-			assert_int_equal(moved, 2000003);
+			assert_int_equal(moved, 1000003);
 			close_both();
 			for (i = 0; i < COUNT(shapes); i++)
 				for (round = 0; round < 3; round++) {

@@ -105,6 +105,9 @@ static void random_tree(struct tree *t, unsigned int n, unsigned int dirs, uint6
 
 /* ---- the user of the walk ---- */
 
+/* Bytes of what may wait. */
+enum { BOUND = 12 << 20 };
+
 enum event { ENTRY, ENTER, LEAVE };
 
 struct run {
@@ -361,6 +364,8 @@ static void walk(struct run *r, unsigned int n)
 	r->options.ctx = r;
 	if (!r->options.fs)
 		r->options.fs = &pfu_fsys_posix;
+	if (!r->options.bound)
+		r->options.bound = BOUND;
 	r->walk = pfu_walk_new(&r->options);
 	if (!CHECK(r->walk != NULL))
 		return;
@@ -437,7 +442,6 @@ static const unsigned int worker_counts[] = { 1, 2, 7, 20, 64 };
 static struct pfu_walk_options options_of(unsigned int flags)
 {
 	return (struct pfu_walk_options){
-		.bound = (size_t)12 << 20,
 		.network = flags & 1 || flags >= 4,
 		.list_ahead = flags & 2 || flags == 5,
 		.short_is_end = flags & 2,
@@ -869,7 +873,7 @@ static bool note_waiting(struct run *r, struct pfu_local *l, struct pfu_node *no
 /* The listing is put back while what it found is worked on: memory is bounded. */
 static void a_listing_larger_than_the_queue(void **state)
 {
-	enum { N = UNIT_SLOW > 1 ? 500000 : 1000000, WAITING = 12 << 20 };
+	enum { N = UNIT_SLOW > 1 ? 500000 : 1000000 };
 	static const unsigned int counts[] = { 1, 2, 20 };
 	size_t w;
 	unsigned int flags;
@@ -895,7 +899,7 @@ static void a_listing_larger_than_the_queue(void **state)
 			CHECK(r.list_errors == 0);
 			check_all_seen(&r, N);
 			/* An entry waits in 32 bytes; and there are buffers that were just read. */
-			CHECK(most_waiting <= WAITING / 32 + 2 * 2048);
+			CHECK(most_waiting <= BOUND / 32 + 2 * 2048);
 			if (counts[w] == 1 || flags & 2)
 				CHECK(huge.seeks > 0);
 		}
@@ -905,7 +909,7 @@ static void a_listing_larger_than_the_queue(void **state)
 /* Directories that wait weigh more than names. */
 static void more_directories_than_the_queue_takes(void **state)
 {
-	enum { N = 30000, WAITING = 12 << 20 };
+	enum { N = 30000 };
 	static const unsigned int counts[] = { 1, 2, 20 };
 	size_t w;
 	unsigned int flags;
@@ -929,7 +933,7 @@ static void more_directories_than_the_queue_takes(void **state)
 			CHECK(r.list_errors == 0);
 			check_all_seen(&r, N);
 			CHECK(r.nodes_made == N + 1);
-			CHECK(r.most_nodes <= WAITING / 512 + 2 * 2048);
+			CHECK(r.most_nodes <= BOUND / 512 + 2 * 2048);
 			/* In order they are names in a chunk until their turn comes. */
 			if (counts[w] == 1)
 				CHECK(r.most_nodes == 2);
@@ -1474,7 +1478,7 @@ static bool check_iobuf(struct run *r, struct pfu_local *l, struct pfu_node *nod
 static void buffers_of_their_own(void **state)
 {
 	struct run r = {
-		.options = { .workers = 4, .network = true, .bound = 1 << 20, .iobuf_size = 65536 },
+		.options = { .workers = 4, .network = true, .iobuf_size = 65536 },
 		.on_entry = check_iobuf,
 	};
 	struct tree t;
