@@ -172,7 +172,7 @@ static int divide_descriptors(struct pfu_walk *w)
 	    (o->workers == 1 || can_unshare(o->fs))) {
 		w->own_dirfds = at_most((limit - FD_IN_HAND) / 2, DIRFDS_OWN);
 		/* Source and target, and the one above each: fewer would push each other out. */
-		if (w->own_dirfds < 4)
+		if (w->own_dirfds < 4 && limit >= 4 + FD_IN_HAND)
 			w->own_dirfds = 4;
 		w->own_closer = o->network ? 0 : (unsigned int)at_most(limit / 3, CLOSER_OWN);
 		return 0;
