@@ -52,6 +52,9 @@ mode_t pfu_attrs_omit(const struct pfu_copy_options *options, mode_t mode);
 /* Whether the directory gives new entries an access control list of its own. */
 bool pfu_attrs_has_default_acl(const struct pfu_fsys *fs, int dirfd);
 
+/* The same by its path, of which the first `len` bytes count.  In doubt: true. */
+bool pfu_attrs_has_default_acl_at(const struct pfu_fsys *fs, const char *dir, size_t len);
+
 #ifdef __cplusplus
 }
 #endif

@@ -298,15 +298,23 @@ static int copy_permissions(const struct pfu_attrs *a, const struct side *from,
 	return err;
 }
 
-static bool has_acl(const char *names, ssize_t len)
+static bool lists(const char *names, ssize_t len, const char *wanted)
 {
 	const char *name;
 
 	for (name = names; name < names + len; name += strlen(name) + 1) {
-		if (strcmp(name, ACL_ACCESS) == 0)
+		if (strcmp(name, wanted) == 0)
 			return true;
 	}
 	return false;
+}
+
+/* Takes from the target an ACL that it may have and the source has not.  0, or an errno. */
+static int drop_acl(const struct pfu_attrs *a, const char *acl)
+{
+	if (a->fs->fremovexattr(a->out, acl) == 0 || errno == ENODATA || is_unsupported(errno))
+		return 0;
+	return errno;
 }
 
 /*
@@ -317,9 +325,9 @@ static bool has_acl(const char *names, ssize_t len)
 static bool apply_mode(const struct pfu_attrs *a, const struct side *from, const struct side *to,
 		       const char *names, ssize_t len, mode_t mode)
 {
-	bool gets_acl = has_acl(names, len);
 	/* What it inherited when it was made, or had before, is not the source's. */
-	bool loses_acl = !gets_acl && a->out >= 0 && (a->default_acl || a->before);
+	bool may_have = a->out >= 0 && (a->default_acl || a->before);
+	bool gets_acl = lists(names, len, ACL_ACCESS), loses_acl = !gets_acl && may_have;
 	int err = 0;
 
 	mode &= PERMISSIONS;
@@ -327,9 +335,10 @@ static bool apply_mode(const struct pfu_attrs *a, const struct side *from, const
 		err = errno;
 	if (err == 0)
 		err = copy_permissions(a, from, to, names, len);
-	if (err == 0 && loses_acl && a->fs->fremovexattr(a->out, ACL_ACCESS) != 0 &&
-	    errno != ENODATA && !is_unsupported(errno))
-		err = errno;
+	if (err == 0 && loses_acl)
+		err = drop_acl(a, ACL_ACCESS);
+	if (err == 0 && may_have && S_ISDIR(a->source->st_mode) && !lists(names, len, ACL_DEFAULT))
+		err = drop_acl(a, ACL_DEFAULT);
 	/* A new ACL has brought the group's part with it, if it could be set. */
 	if ((loses_acl || (gets_acl && err)) && change_mode(a, mode) != 0 && err == 0)
 		err = errno;
@@ -437,5 +446,26 @@ bool pfu_attrs_apply(struct pfu_attrs *a)
 
 bool pfu_attrs_has_default_acl(const struct pfu_fsys *fs, int dirfd)
 {
-	return fs->fgetxattr(dirfd, ACL_DEFAULT, NULL, 0) > 0;
+	char path[64];
+
+	if (fs->fgetxattr(dirfd, ACL_DEFAULT, NULL, 0) > 0)
+		return true;
+	if (errno != EBADF)
+		return false;
+	/* A descriptor for going through only (O_PATH). */
+	snprintf(path, sizeof(path), "/proc/thread-self/fd/%d", dirfd);
+	return pfu_attrs_has_default_acl_at(fs, path, strlen(path));
+}
+
+bool pfu_attrs_has_default_acl_at(const struct pfu_fsys *fs, const char *dir, size_t len)
+{
+	bool has;
+	char *path;
+
+	if (asprintf(&path, "%.*s/.", (int)len, dir) < 0)
+		return true;
+	has = fs->lgetxattr(path, ACL_DEFAULT, NULL, 0) > 0 ||
+	      (errno != ENODATA && !is_unsupported(errno));
+	free(path);
+	return has;
 }

@@ -1026,6 +1026,24 @@ static bool has_dot_target(const struct copying *c)
 	return false;
 }
 
+/* Whether what operands are copied to may inherit an ACL from its directory. */
+static bool may_inherit_acl(struct copying *c)
+{
+	const char *target, *slash;
+
+	if (!(c->options->preserve & PFU_ATTR_MODE))
+		return false; /* then that is as it should be */
+	if (c->options->parents || c->count == 0)
+		return true;
+	if (c->directory)
+		return pfu_attrs_has_default_acl_at(
+			c->fs, c->directory->name, strlen(c->directory->name));
+	target = c->operands[0].target;
+	slash = strrchr(target, '/');
+	return slash ? pfu_attrs_has_default_acl_at(c->fs, target, (size_t)(slash - target)) :
+		       pfu_attrs_has_default_acl_at(c->fs, ".", 1);
+}
+
 static bool prepare(struct copying *c, const char *directory)
 {
 	const struct pfu_copy_options *o = c->options;
@@ -1045,6 +1063,7 @@ static bool prepare(struct copying *c, const char *directory)
 		}
 		pfu_dir_identify(c->directory, &c->directory_st);
 	}
+	c->default_acl = may_inherit_acl(c);
 	if (o->preserve & PFU_ATTR_LINKS) {
 		c->links = pfu_links_new(!c->follow_operands);
 		if (!c->links) {

@@ -551,7 +551,7 @@ struct pfu_attrs pfu_item_attrs(
 		 */
 		.owner_is_right = !c->target_network && st->st_uid == c->euid &&
 				  st->st_gid == c->egid && gid == c->egid,
-		.default_acl = cn && cn->default_acl,
+		.default_acl = cn ? cn->default_acl : c->default_acl,
 	};
 }
 

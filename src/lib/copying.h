@@ -39,6 +39,7 @@ struct copying {
 	struct pfu_walk *walk;
 	struct pfu_dir *directory; /* the target directory, or NULL */
 	struct stat directory_st;
+	bool default_acl; /* new targets of operands may inherit an ACL, and should not */
 	unsigned int source_flags; /* PFU_FS_* of the first operand's file system */
 	bool target_network;       /* the first target is on a network file system */
 	bool privileged;

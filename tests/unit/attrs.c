@@ -17,6 +17,8 @@ static char calls[1024]; /* "name arguments;" each */
 static const char *source_xattrs; /* names, each ended by a newline */
 static int list_error;
 static mode_t fake_mode; /* of the target, by fstat() */
+static int out_dir_error, path_error; /* of asking a directory for its default ACL */
+static char asked_path[64];
 
 /* A call that begins so fails. */
 static struct {
@@ -120,8 +122,8 @@ static ssize_t fake_fgetxattr(int fd, const char *name, void *value, size_t size
 	size_t len = strcmp(name, "user.large") == 0 ? 20000 : strlen(name);
 
 	if (fd == OUT_DIR) {
-		errno = ENODATA;
-		return source_xattrs && strstr(source_xattrs, name) ? 1 : -1;
+		errno = out_dir_error;
+		return errno ? -1 : 1;
 	}
 	assert_int_equal(fd, IN);
 	if (len > size) {
@@ -156,6 +158,16 @@ static ssize_t fake_llistxattr(const char *path, char *list, size_t size)
 	return 0;
 }
 
+static ssize_t fake_lgetxattr(const char *path, const char *name, void *value, size_t size)
+{
+	assert_string_equal(name, DEFAULT_ACL);
+	assert_null(value);
+	assert_int_equal(size, 0);
+	snprintf(asked_path, sizeof(asked_path), "%s", path);
+	errno = path_error;
+	return errno ? -1 : 1;
+}
+
 static int fake_fstat(int fd, struct stat *st)
 {
 	assert_int_equal(fd, OUT);
@@ -175,6 +187,7 @@ static const struct pfu_fsys table = {
 	.fsetxattr = fake_fsetxattr,
 	.fremovexattr = fake_fremovexattr,
 	.llistxattr = fake_llistxattr,
+	.lgetxattr = fake_lgetxattr,
 	.fstat = fake_fstat,
 };
 
@@ -522,12 +535,40 @@ static void what_is_left_out_at_first(void **state)
 	assert_int_equal(pfu_attrs_omit(&options, S_IFDIR | 0777), 0022);
 }
 
+/* What a directory has inherited would go on to whatever is made in it. */
+static void directories_lose_default_acls_too(void **state)
+{
+	(void)state;
+	options.preserve = PFU_ATTR_MODE;
+	source.st_mode = S_IFDIR | 0755;
+	a.default_acl = true;
+	assert_apply(true, "chmod 0705;remove " ACL ";remove " DEFAULT_ACL ";chmod 0755;", "");
+	source_xattrs = DEFAULT_ACL "\n";
+	assert_apply(true, "chmod 0705;set " DEFAULT_ACL ";remove " ACL ";chmod 0755;", "");
+	source_xattrs = ACL "\n" DEFAULT_ACL "\n";
+	assert_apply(true, "chmod 0705;set " ACL ";set " DEFAULT_ACL ";", "");
+}
+
 static void default_acls(void **state)
 {
 	(void)state;
+	out_dir_error = ENODATA;
 	assert_false(pfu_attrs_has_default_acl(&table, OUT_DIR));
-	source_xattrs = DEFAULT_ACL;
+	out_dir_error = EOPNOTSUPP;
+	assert_false(pfu_attrs_has_default_acl(&table, OUT_DIR));
+	out_dir_error = 0;
 	assert_true(pfu_attrs_has_default_acl(&table, OUT_DIR));
+	/* Open with O_PATH: there is another way. */
+	out_dir_error = EBADF;
+	path_error = 0;
+	assert_true(pfu_attrs_has_default_acl(&table, OUT_DIR));
+	assert_string_equal(asked_path, "/proc/thread-self/fd/13/.");
+	path_error = ENODATA;
+	assert_false(pfu_attrs_has_default_acl(&table, OUT_DIR));
+	assert_false(pfu_attrs_has_default_acl_at(&table, "a/b/c", 3));
+	assert_string_equal(asked_path, "a/b/.");
+	path_error = ENOENT; /* who knows */
+	assert_true(pfu_attrs_has_default_acl_at(&table, "a", 1));
 }
 
 int main(void)
@@ -555,6 +596,7 @@ int main(void)
 		TEST(directories_and_the_umask),
 		TEST(default_modes),
 		TEST(what_is_left_out_at_first),
+		TEST(directories_lose_default_acls_too),
 		TEST(default_acls),
 	};
 
