@@ -219,7 +219,7 @@ export SANITIZE
 export DIFF_SECONDS
 # An error found by a sanitizer must not look like an exit status of cp or rm.
 export ASAN_OPTIONS  ?= exitcode=99:detect_stack_use_after_return=1:verify_asan_link_order=0
-export TSAN_OPTIONS  ?= suppressions=$(CURDIR)/tests/tsan.supp:exitcode=99:halt_on_error=0:second_deadlock_stack=1
+export TSAN_OPTIONS  ?= suppressions=$(CURDIR)/tests/tsan.supp:print_suppressions=0:exitcode=99:halt_on_error=0:second_deadlock_stack=1
 export UBSAN_OPTIONS ?= print_stacktrace=1:exitcode=99
 # ThreadSanitizer of older compilers knows no layout with more than 28 random bits.
 run = $(if $(findstring thread,$(SANITIZE)),$(shell bits=$$(cat /proc/sys/vm/mmap_rnd_bits 2>/dev/null || echo 0); \

@@ -98,6 +98,7 @@ static void set_preserve_root(struct settings *s, const char *arg)
 		char *quoted = pfu_quote_name(arg);
 
 		cli_error(0, "unrecognized --preserve-root argument: %s", quoted ? quoted : arg);
+		free(quoted);
 		exit(EXIT_FAILURE);
 	}
 	s->options.preserve_root = arg ? PFU_PRESERVE_ROOT_ALL : PFU_PRESERVE_ROOT;
