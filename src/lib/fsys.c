@@ -169,15 +169,3 @@ const struct pfu_fsys pfu_fsys_posix = {
 	.fstatfs_type = posix_fstatfs_type,
 	.syncfs = syncfs,
 };
-
-#ifdef __SANITIZE_THREAD__
-/*
- * Threads with descriptor tables of their own have the same numbers for different
- * files.  ThreadSanitizer takes them for one and every close() for a race.
- */
-const char *__tsan_default_suppressions(void);
-const char *__tsan_default_suppressions(void)
-{
-	return "race:^close$\n";
-}
-#endif
