@@ -66,7 +66,8 @@ struct tree_task {
 	unsigned int quota;
 	uint64_t seed;
 	unsigned int ran;
-	struct tree_task *held; /* to hand in */
+	struct tree_task *held;	  /* to hand in */
+	struct tree_group *leaves; /* a group whose end was put off until this task */
 };
 
 struct tree_group {
@@ -75,6 +76,7 @@ struct tree_group {
 	_Atomic(struct tree_task *) tasks; /* all that were ever made for it */
 	atomic_uint children, children_complete;
 	unsigned int again; /* quota of what complete() submits when first called */
+	bool put_off;	    /* its end is a task of the parent */
 	uint64_t seed;
 	bool complete;
 };
@@ -157,6 +159,10 @@ static void submit_child(struct pfu_pool *pool, struct tree_group *g, unsigned i
 		child->again = quota / 3;
 		quota -= child->again;
 	}
+	if (quota > 1 && rnd_below(seed, 3) == 0) {
+		child->put_off = true;
+		quota--;
+	}
 	child->seed = rnd(seed);
 	submit_list(pool, child, quota, seed);
 }
@@ -203,6 +209,21 @@ static void spawn(struct pfu_pool *pool, struct tree_group *g, unsigned int quot
 	}
 }
 
+/* The end of a group that is complete. */
+static void finish_group(struct tree_group *g)
+{
+	struct tree_group *parent = (struct tree_group *)g->group.parent;
+
+	CHECK(!g->complete);
+	g->complete = true;
+	atomic_fetch_add(&g->tree->groups_complete, 1);
+	if (parent) {
+		CHECK(!parent->complete);
+		atomic_fetch_add(&parent->children_complete, 1);
+		free(g);
+	}
+}
+
 static void run_tree_task(struct pfu_worker *worker, struct pfu_task *task)
 {
 	struct tree_task *t = (struct tree_task *)task;
@@ -220,13 +241,17 @@ static void run_tree_task(struct pfu_worker *worker, struct pfu_task *task)
 	}
 	if (t->held)
 		pfu_pool_submit_held(worker->pool, &t->held->task);
+	if (t->leaves) {
+		finish_group(t->leaves);
+		pfu_pool_release(worker->pool, task->group);
+	}
 	if (!pfu_pool_cancelled(worker->pool))
 		spawn(worker->pool, g, t->quota - 1, &t->seed);
 }
 
 static bool complete_tree_group(struct pfu_worker *worker, struct pfu_group *group)
 {
-	struct tree_group *g = (struct tree_group *)group, *parent;
+	struct tree_group *g = (struct tree_group *)group;
 	struct tree *tree = g->tree;
 	struct tree_task *t, *next;
 	unsigned int again = g->again;
@@ -245,14 +270,14 @@ static bool complete_tree_group(struct pfu_worker *worker, struct pfu_group *gro
 		submit_list(worker->pool, g, again, &g->seed);
 		return false;
 	}
-	g->complete = true;
-	atomic_fetch_add(&tree->groups_complete, 1);
-	parent = (struct tree_group *)group->parent;
-	if (parent) {
-		CHECK(!parent->complete);
-		atomic_fetch_add(&parent->children_complete, 1);
-		free(g);
+	if (g->put_off) {
+		t = tree_task((struct tree_group *)group->parent, 1, &g->seed);
+		t->leaves = g;
+		t->task.next = NULL;
+		pfu_pool_submit(worker->pool, &t->task);
+		return false;
 	}
+	finish_group(g);
 	return true;
 }
 
@@ -262,7 +287,7 @@ static void grow(struct tree *tree, struct pfu_pool *pool, unsigned int quota, u
 	tree->root.tree = tree;
 	atomic_store(&tree->groups, 1);
 	submit_list(pool, &tree->root, quota, &seed);
-	pfu_pool_run(pool);
+	assert_int_equal(pfu_pool_run(pool), 0);
 	assert_checks();
 	assert_true(tree->root.complete);
 	assert_int_equal(tree->groups, tree->groups_complete);
@@ -726,6 +751,7 @@ static void without_any_thread(void **state)
 	(void)state;
 	atomic_store(&threads_left, 0);
 	grow(&tree, pool, 5000, 5);
+	assert_int_equal(threads_left, -1); /* it tried once */
 	atomic_store(&threads_left, INT_MAX);
 	assert_int_equal(tree.runs, 5000);
 	assert_int_equal(pfu_pool_threads(pool), 1);
@@ -867,6 +893,25 @@ static void threads_that_cannot_start_are_done_without(void **state)
 		assert_int_equal(h.stopped, h.started & ~h.refused);
 		pfu_pool_destroy(pool);
 	}
+}
+
+static void a_caller_that_cannot_start(void **state)
+{
+	struct hooks h = { .refused = 1 };
+	struct pfu_pool *pool = pool_with_hooks(&h, 6);
+	struct crowd c;
+
+	(void)state;
+	submit_crowd(pool, &c, 6, run_local);
+	assert_int_equal(pfu_pool_run(pool), -1);
+	assert_int_equal(c.runs, 0);
+	assert_int_equal(h.started, 1);
+	assert_int_equal(h.stops, 0);
+	h = (struct hooks){ 0 };
+	assert_int_equal(pfu_pool_run(pool), 0); /* it is all still there */
+	assert_checks();
+	assert_int_equal(c.runs, 6);
+	pfu_pool_destroy(pool);
 }
 
 /* A worker that waits is woken by the next task. */
@@ -1093,6 +1138,7 @@ int main(void)
 		cmocka_unit_test(signals_are_for_the_caller),
 		cmocka_unit_test(hooks_are_called_once_in_each_thread),
 		cmocka_unit_test(threads_that_cannot_start_are_done_without),
+		cmocka_unit_test(a_caller_that_cannot_start),
 		cmocka_unit_test(who_waits_is_woken),
 		cmocka_unit_test(what_waits_is_bounded),
 		cmocka_unit_test(full_means_that_many_bytes),

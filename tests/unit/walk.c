@@ -132,6 +132,8 @@ struct run {
 	/* Called for each entry that is not descended into; false: it has been put aside. */
 	bool (*on_entry)(struct run *r, struct pfu_local *l, struct pfu_node *node,
 			 const struct pfu_entry *e, unsigned int i);
+	/* Set when the run does not come to its end; finish() brings it there. */
+	void (*finish)(struct run *r);
 	/* Set to keep a protocol, which needs one worker: */
 	unsigned int *events; /* number * 4 + enum event */
 	size_t event_count;
@@ -371,7 +373,9 @@ static void walk(struct run *r, unsigned int n)
 		return;
 	CHECK(pfu_walk_ctx(r->walk) == r);
 	r->task = (struct pfu_task){ .run = run_top, .group = pfu_walk_root(r->walk), .work = 1 };
-	pfu_walk_run(r->walk, &r->task);
+	CHECK(pfu_walk_run(r->walk, &r->task) == 0 || r->finish);
+	if (r->finish)
+		r->finish(r);
 	r->threads = pfu_pool_threads(pfu_walk_pool(r->walk));
 	pfu_walk_free(r->walk);
 	CHECK(r->nodes_made == r->nodes_left);
@@ -1269,6 +1273,53 @@ static void entries_put_aside_come_back(void **state)
 	assert_checks();
 }
 
+static struct pfu_task *forgotten;
+
+static bool put_aside_once(struct run *r, struct pfu_local *l, struct pfu_node *node,
+			   const struct pfu_entry *e, unsigned int i)
+{
+	(void)r;
+	if (i != 2 || forgotten)
+		return true;
+	forgotten = pfu_walk_park(l, node, e);
+	CHECK(forgotten != NULL);
+	return false;
+}
+
+static void remember(struct run *r)
+{
+	CHECK(errno == EDEADLK);
+	CHECK(r->nodes_left == 0);
+	pfu_pool_submit_held(pfu_walk_pool(r->walk), forgotten);
+	CHECK(pfu_pool_run(pfu_walk_pool(r->walk)) == 0);
+}
+
+/* An entry that never comes back is an error, not a silence. */
+static void an_entry_that_is_forgotten(void **state)
+{
+	struct tree t;
+	size_t w;
+
+	(void)state;
+	new_tree(&t, 8);
+	add_entry(&t, 0, DT_DIR);
+	add_entry(&t, 1, DT_REG);
+	add_entry(&t, 1, DT_REG);
+	for (w = 0; w < COUNT(worker_counts); w++) {
+		struct run r = {
+			.options = { .workers = worker_counts[w] },
+			.on_entry = put_aside_once,
+			.finish = remember,
+		};
+
+		forgotten = NULL;
+		walk_tree(&r, &t);
+		check_seen(&r, 1);
+	}
+	free_tree(&t);
+	assert_checks();
+}
+
 /* ---- threads ---- */
 
 static void no_thread_for_a_small_tree(void **state)
@@ -1515,6 +1566,7 @@ int main(void)
 		WITH_HUGE(cancelled_while_listing),
 		cmocka_unit_test(cancelled_from_the_start),
 		cmocka_unit_test(entries_put_aside_come_back),
+		cmocka_unit_test(an_entry_that_is_forgotten),
 		cmocka_unit_test(no_thread_for_a_small_tree),
 		cmocka_unit_test(one_directory_for_all_workers),
 		cmocka_unit_test(divided_among_the_hungry),
