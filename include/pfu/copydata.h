@@ -27,6 +27,7 @@ struct pfu_fspair {
 	atomic_bool no_clone;
 	atomic_bool no_copy_range;
 	atomic_bool no_xattrs; /* the source has none on any file */
+	atomic_int source;     /* 0, or 1 + the PFU_FS_* flags of the source's file system */
 	struct pfu_fspair *next;
 };
 

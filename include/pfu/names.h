@@ -1,8 +1,8 @@
 /*
- * pfu/names.h - a set of strings.
+ * pfu/names.h - operands' names: how they end, and a set of them.
  *
- * For operands: whether two of them would meet in one place.  One thread at a
- * time.
+ * The set tells whether two of them would meet in one place; it is for one thread
+ * at a time.
  */
 #ifndef PFU_NAMES_H
 #define PFU_NAMES_H
@@ -13,6 +13,12 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
+
+/* The length of a path without the slashes at its end; of "/" it is 1. */
+size_t pfu_name_length(const char *path);
+
+/* Whether the last component of the first len bytes of a path is "." or "..". */
+bool pfu_name_is_dots(const char *path, size_t len);
 
 /* Zero-initialised it is empty. */
 struct pfu_names {

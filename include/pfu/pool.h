@@ -81,7 +81,10 @@ void pfu_pool_submit(struct pfu_pool *pool, struct pfu_task *tasks);
  */
 void pfu_pool_submit_later(struct pfu_pool *pool, struct pfu_task *task);
 
-/* The same for one task that must run when nothing else of its group is pending. */
+/*
+ * The same for one task that must run when nothing else of its group is pending.
+ * There may be one such task in a group at a time.
+ */
 void pfu_pool_submit_alone(struct pfu_pool *pool, struct pfu_task *task);
 
 /* Makes a group count as pending in its parent.  Once, before its first task. */
@@ -95,7 +98,8 @@ void pfu_pool_release(struct pfu_pool *pool, struct pfu_group *parent);
 
 /*
  * Keeps a group from completing until pfu_pool_submit_held() hands in the task
- * for which the hold was taken.  Safe from every thread.
+ * for which the hold was taken.  Safe from every thread.  It does not keep
+ * pfu_pool_run() from returning when no task is left that could hand it in.
  */
 void pfu_pool_hold(struct pfu_pool *pool, struct pfu_group *group);
 void pfu_pool_submit_held(struct pfu_pool *pool, struct pfu_task *task);

@@ -23,6 +23,8 @@
 
 /* Bytes of names and directories that wait: some ten thousands of either. */
 #define WAITING ((size_t)2 << 20)
+/* So many operands are looked at to find one that tells what kind of file system it is. */
+#define KIND_TRIES 8
 /* So many diagnostics about a full file system are shown, the others counted. */
 #define NO_SPACE_TOLD 20
 
@@ -281,7 +283,7 @@ static bool prepare_target(struct item *it, struct cp_node *cn)
 	struct target t = { .is_new = true };
 	bool ok = false;
 
-	if (!it->fresh && pfu_check_target(it, &cn->st, &t) != PARKED)
+	if (!it->fresh && pfu_check_target(it, &cn->st, &t) != GO_ON)
 		return false;
 	if (!is_new_directory(it, cn))
 		goto out;
@@ -756,15 +758,6 @@ static void finish_parents(struct copying *c)
 
 /* ---- operands ---- */
 
-static size_t bare_length(const char *name)
-{
-	size_t len = strlen(name);
-
-	while (len > 1 && name[len - 1] == '/')
-		len--;
-	return len;
-}
-
 void pfu_note_created(struct item *it)
 {
 	struct copying *c = it->c;
@@ -773,7 +766,7 @@ void pfu_note_created(struct item *it)
 		return;
 	pthread_mutex_lock(&c->lock);
 	/* Without memory a later operand may overwrite this one's target. */
-	(void)pfu_names_add(&c->created, it->dname, bare_length(it->dname));
+	(void)pfu_names_add(&c->created, it->dname, pfu_name_length(it->dname));
 	pthread_mutex_unlock(&c->lock);
 }
 
@@ -785,7 +778,7 @@ bool pfu_was_created(struct item *it)
 	if (c->count == 1)
 		return false;
 	pthread_mutex_lock(&c->lock);
-	was = pfu_names_has(&c->created, it->dname, bare_length(it->dname));
+	was = pfu_names_has(&c->created, it->dname, pfu_name_length(it->dname));
 	pthread_mutex_unlock(&c->lock);
 	return was;
 }
@@ -831,7 +824,7 @@ static bool is_repeated(struct item *it)
 {
 	struct copying *c = it->c;
 	const struct pfu_copy_operand *op = &c->operands[it->operand];
-	size_t len = bare_length(op->target), i;
+	size_t len = pfu_name_length(op->target), i;
 	struct stat st;
 
 	if (c->options->backup || !pfu_was_created(it) || pfu_stat_source(it, &st) != 0 ||
@@ -840,7 +833,7 @@ static bool is_repeated(struct item *it)
 	for (i = it->operand; i-- > 0;) {
 		const struct pfu_copy_operand *before = &c->operands[i];
 
-		if (bare_length(before->target) == len &&
+		if (pfu_name_length(before->target) == len &&
 		    strncmp(before->target, op->target, len) == 0 &&
 		    pfu_same_entry(c->fs, AT_FDCWD, before->source, AT_FDCWD, op->source)) {
 			pfu_message(c->report, PFU_WARNING, 0,
@@ -891,7 +884,7 @@ static void run_parked_operand(struct pfu_worker *worker, struct pfu_task *task)
 /* Whether the operand's target is another than those since the last barrier. */
 static bool is_apart(struct copying *c, const char *target)
 {
-	return !c->in_turn && pfu_names_add(&c->targets, target, bare_length(target)) == 1;
+	return !c->in_turn && pfu_names_add(&c->targets, target, pfu_name_length(target)) == 1;
 }
 
 /* The task that hands out operands: takes one, puts itself back for the next, and works on it. */
@@ -926,15 +919,27 @@ static void run_operands(struct pfu_worker *worker, struct pfu_task *task)
 
 /* ---- a run ---- */
 
-static unsigned int kind_of(struct copying *c, const char *path)
+/* The PFU_FS_* flags of a file's file system as *flags; false if it cannot be had. */
+static bool kind_of(struct copying *c, const char *path, unsigned int *flags)
 {
 	int fd = c->fs->openat(AT_FDCWD, path, O_PATH | O_CLOEXEC, 0);
-	unsigned int flags = PFU_FS_NETWORK;
 
-	if (fd >= 0) {
-		flags = pfu_fstype_of(c->fs, fd);
-		c->fs->close(fd);
-	}
+	if (fd < 0)
+		return false;
+	*flags = pfu_fstype_of(c->fs, fd);
+	c->fs->close(fd);
+	return true;
+}
+
+/* What kind of file system the sources are on, by the first of them that is there. */
+static unsigned int kind_of_sources(struct copying *c)
+{
+	unsigned int flags = PFU_FS_NETWORK;
+	size_t i;
+
+	for (i = 0; i < c->count && i < KIND_TRIES && !kind_of(c, c->operands[i].source, &flags);
+	     i++)
+		;
 	return flags;
 }
 
@@ -943,37 +948,59 @@ static unsigned int kind_of_target(struct copying *c, const char *target)
 {
 	const char *slash = strrchr(target, '/');
 	char *dir = slash ? strndup(target, (size_t)(slash - target) + 1) : strdup(".");
-	unsigned int flags = dir ? kind_of(c, dir) : PFU_FS_NETWORK;
+	unsigned int flags = PFU_FS_NETWORK;
 
+	if (dir)
+		(void)kind_of(c, dir, &flags);
 	free(dir);
 	return flags;
 }
 
-/* Whether the target directory is, or is in, one of the operands. */
-static bool is_target_within(struct copying *c)
+/*
+ * The directories that the target directory is in, itself included: *n of them,
+ * malloc'ed; NULL when they cannot be had.
+ */
+static struct stat *directories_above(struct copying *c, size_t *n)
 {
-	struct stat here = c->directory_st, up, st;
-	int fd, next;
-	bool within = false;
-	size_t i;
+	int fd = c->fs->openat(AT_FDCWD, c->directory->name, O_PATH | O_DIRECTORY | O_CLOEXEC, 0);
+	struct stat *list = NULL, *larger;
+	int next;
 
-	fd = c->fs->openat(AT_FDCWD, c->directory->name, O_PATH | O_DIRECTORY | O_CLOEXEC, 0);
-	while (fd >= 0 && !within) {
-		for (i = 0; i < c->count && !within; i++) {
-			within = c->fs->fstatat(AT_FDCWD, c->operands[i].source, &st, 0) == 0 &&
-				 S_ISDIR(st.st_mode) && st.st_dev == here.st_dev &&
-				 st.st_ino == here.st_ino;
+	for (*n = 0; fd >= 0; ++*n) {
+		larger = realloc(list, (*n + 1) * sizeof(*list));
+		if (!larger || c->fs->fstat(fd, &larger[*n]) != 0) {
+			free(larger ? larger : list);
+			c->fs->close(fd);
+			return NULL;
 		}
+		list = larger;
 		next = c->fs->openat(fd, "..", O_PATH | O_DIRECTORY | O_CLOEXEC, 0);
 		c->fs->close(fd);
 		fd = next;
-		if (fd >= 0 && (c->fs->fstat(fd, &up) != 0 ||
-				       (up.st_dev == here.st_dev && up.st_ino == here.st_ino))) {
-			c->fs->close(fd);
-			fd = -1;
-		}
-		here = up;
+		if (*n > 0 && list[*n].st_dev == list[*n - 1].st_dev &&
+			list[*n].st_ino == list[*n - 1].st_ino)
+			break; /* the root is in itself */
 	}
+	if (fd >= 0)
+		c->fs->close(fd);
+	return list;
+}
+
+/* Whether the target directory is, or is in, one of the operands; true if that cannot be told. */
+static bool is_target_within(struct copying *c)
+{
+	size_t above, i, k;
+	struct stat *list = directories_above(c, &above), st;
+	bool within = !list;
+
+	for (i = 0; i < c->count && !within; i++) {
+		if (c->fs->fstatat(AT_FDCWD, c->operands[i].source, &st, 0) != 0 ||
+			!S_ISDIR(st.st_mode))
+			continue;
+		for (k = 0; k < above && !within; k++)
+			within = st.st_dev == list[k].st_dev && st.st_ino == list[k].st_ino;
+	}
+	free(list);
 	return within;
 }
 
@@ -1079,8 +1106,7 @@ static bool prepare(struct copying *c, const char *directory)
 static bool run(struct copying *c)
 {
 	const struct pfu_copy_options *o = c->options;
-	unsigned int target_flags = c->directory ? kind_of(c, c->directory->name)
-						 : kind_of_target(c, c->operands[0].target);
+	unsigned int target_flags = PFU_FS_NETWORK;
 	struct pfu_walk_options wo = {
 		.fs = c->fs,
 		.ops = &ops,
@@ -1095,9 +1121,12 @@ static bool run(struct copying *c)
 	};
 	bool ok;
 
-	c->source_flags = kind_of(c, c->operands[0].source);
+	if (!c->directory)
+		target_flags = kind_of_target(c, c->operands[0].target);
+	else
+		(void)kind_of(c, c->directory->name, &target_flags);
 	c->target_network = target_flags & PFU_FS_NETWORK;
-	wo.network = (c->source_flags | target_flags) & PFU_FS_NETWORK;
+	wo.network = (kind_of_sources(c) | target_flags) & PFU_FS_NETWORK;
 	wo.workers = o->workers ? o->workers : pfu_fstype_workers(wo.network ? PFU_FS_NETWORK : 0);
 	if (o->interactive == PFU_INTERACTIVE_ASK)
 		wo.workers = 1; /* questions come one at a time and in order */

@@ -103,7 +103,7 @@ static void say_skipped(struct item *it)
 		say_target(it, "skipped %q");
 }
 
-static void say_removed(struct item *it)
+void pfu_say_removed(struct item *it)
 {
 	if (it->c->options->verbose)
 		say_target(it, "removed %q");
@@ -208,20 +208,6 @@ static bool is_target_backup(const struct item *it, const struct stat *st)
 	return is;
 }
 
-static bool is_dot_or_dot_dot(const char *path)
-{
-	size_t len = strlen(path);
-
-	while (len > 1 && path[len - 1] == '/')
-		len--;
-	if (len == 0 || path[len - 1] != '.')
-		return false;
-	len--;
-	if (len > 0 && path[len - 1] == '.')
-		len--;
-	return len == 0 || path[len - 1] == '/';
-}
-
 static enum outcome make_backup(struct item *it, const struct stat *st, struct target *t)
 {
 	const struct pfu_copy_options *o = it->c->options;
@@ -236,19 +222,19 @@ static enum outcome make_backup(struct item *it, const struct stat *st, struct t
 		return FAILED;
 	}
 	t->is_new = true;
-	return PARKED;
+	return GO_ON;
 }
 
 static enum outcome remove_target(struct item *it, struct target *t)
 {
 	if (it->c->fs->unlinkat(it->dfd, it->dname, 0) == 0)
-		say_removed(it);
+		pfu_say_removed(it);
 	else if (errno != ENOENT) {
 		pfu_fail_target(it, errno, "cannot remove %q");
 		return FAILED;
 	}
 	t->is_new = true;
-	return PARKED;
+	return GO_ON;
 }
 
 /* -u and -i: whether what exists is left alone. */
@@ -258,20 +244,20 @@ static enum outcome leave_alone(struct item *it, const struct stat *st, struct t
 	bool first;
 
 	if (is_directory(st))
-		return PARKED;
+		return GO_ON;
 	if (o->update && is_current(it, st, t)) {
 		/* Other names of the source become links to what is there. */
 		enum outcome linked = pfu_link_to_copy(it, st, t, &first);
 
-		if (linked != CHANGED)
-			return linked == PARKED ? DIRECTORY : linked;
+		if (linked != GO_ON)
+			return linked;
 		if (first)
 			pfu_item_links_done(it, st, true);
 		say_skipped(it);
 		return COPIED;
 	}
 	if (o->interactive != PFU_INTERACTIVE_ASK || may_overwrite(it, t))
-		return PARKED;
+		return GO_ON;
 	say_skipped(it);
 	atomic_store(&it->c->failed, true);
 	return FAILED;
@@ -304,7 +290,7 @@ static enum outcome check_existing(struct item *it, const struct stat *st, struc
 		return FAILED;
 	}
 	verdict = leave_alone(it, st, t);
-	if (verdict != PARKED)
+	if (verdict != GO_ON)
 		return verdict;
 	if (done)
 		return COPIED;
@@ -327,7 +313,7 @@ static enum outcome check_existing(struct item *it, const struct stat *st, struc
 			pfu_fail_both(it, 0, "will not overwrite just-created %q with %q");
 		return FAILED;
 	}
-	if (o->backup && !is_dot_or_dot_dot(it->sname) && !is_directory(&t->st))
+	if (o->backup && !pfu_name_is_dots(it->sname, pfu_name_length(it->sname)) && !is_directory(&t->st))
 		return make_backup(it, st, t);
 	if (!is_directory(&t->st) && !is_directory(st) &&
 		(o->remove_destination ||
@@ -336,7 +322,7 @@ static enum outcome check_existing(struct item *it, const struct stat *st, struc
 					(!pfu_item_follows(it) &&
 						!S_ISREG(st->st_mode))))))
 		return remove_target(it, t);
-	return PARKED;
+	return GO_ON;
 }
 
 enum outcome pfu_check_target(struct item *it, const struct stat *st, struct target *t)
@@ -346,7 +332,7 @@ enum outcome pfu_check_target(struct item *it, const struct stat *st, struct tar
 
 	*t = (struct target){.is_new = it->fresh};
 	if (it->fresh)
-		return PARKED;
+		return GO_ON;
 	t->lstat = (!S_ISREG(st->st_mode) &&
 			   (!as_regular || (is_directory(st) && !o->keep_directory_symlink) ||
 				   S_ISLNK(st->st_mode))) ||
@@ -363,11 +349,11 @@ enum outcome pfu_check_target(struct item *it, const struct stat *st, struct tar
 				it, 0, "will not copy %q through just-created symlink %q");
 			return FAILED;
 		}
-		return PARKED;
+		return GO_ON;
 	}
 	if (errno == ELOOP && !t->lstat && o->force) {
 		t->st.st_mode = S_IFLNK; /* opening will fail, and then it is removed */
-		return PARKED;
+		return GO_ON;
 	}
 	pfu_fail_target(it, errno, "cannot stat %q");
 	return FAILED;
@@ -399,10 +385,7 @@ static void temporary_name(const struct item *it, char *name, size_t size)
 		(unsigned long long)(uintptr_t)it->l ^ (unsigned long long)random());
 }
 
-/*
- * Makes a link, or something else by make(), in place of what is at the target:
- * under another name first, so that the target is never missing.
- */
+/* A link that is to be made. */
 struct maker {
 	int fd;           /* of a hard link: what to link to; */
 	const char *name; /* of a symbolic one: its text */
@@ -418,6 +401,10 @@ static int make_link(const struct item *it, const struct maker *m, const char *n
 		       : fs->symlinkat(m->name, it->dfd, name);
 }
 
+/*
+ * Puts a link in place of what is at the target: under another name first, so that
+ * the target is never missing.
+ */
 static int replace_by_link(struct item *it, const struct maker *m)
 {
 	char name[PATH_MAX];
@@ -456,27 +443,24 @@ enum outcome pfu_link_to_copy(
 	*first = false;
 	if (!it->c->links || o->hard_link || is_directory(st) ||
 		(st->st_nlink <= 1 && !it->c->follow_all && !(!it->node && it->c->follow_operands)))
-		return CHANGED;
-	for (;;) {
-		switch (pfu_links_claim(it->c->links, st, it->ddir, it->dname, &dir, &name)) {
-		case PFU_LINK_FIRST:
-			*first = true;
-			return CHANGED;
-		case PFU_LINK_ERROR:
-			pfu_fail_target(it, errno, "cannot create hard link %q");
+		return GO_ON;
+	switch (pfu_links_claim(it->c->links, st, it->ddir, it->dname, &dir, &name)) {
+	case PFU_LINK_FIRST:
+		*first = true;
+		return GO_ON;
+	case PFU_LINK_ERROR:
+		pfu_fail_target(it, errno, "cannot create hard link %q");
+		return FAILED;
+	case PFU_LINK_BUSY:
+		task = pfu_item_park(it);
+		if (!task) {
+			pfu_fail_target(it, ENOMEM, "cannot create hard link %q");
 			return FAILED;
-		case PFU_LINK_BUSY:
-			task = pfu_item_park(it);
-			if (!task) {
-				pfu_fail_target(it, ENOMEM, "cannot create hard link %q");
-				return FAILED;
-			}
-			if (!pfu_links_wait(it->c->links, st, task))
-				pfu_pool_submit_held(pfu_walk_pool(it->c->walk), task);
-			return PARKED;
-		case PFU_LINK_THERE:
-			break;
 		}
+		if (!pfu_links_wait(it->c->links, st, task))
+			pfu_pool_submit_held(pfu_walk_pool(it->c->walk), task);
+		return PARKED;
+	case PFU_LINK_THERE:
 		break;
 	}
 	err = 0;
@@ -490,7 +474,7 @@ enum outcome pfu_link_to_copy(
 		if (place_link(it, &m, true) != 0)
 			err = errno;
 		else if (t && !t->is_new)
-			say_removed(it);
+			pfu_say_removed(it);
 	}
 	path = pfu_dir_path(dir, name);
 	if (err == EMLINK || err == EPERM || err == EOPNOTSUPP) {
@@ -503,7 +487,7 @@ enum outcome pfu_link_to_copy(
 				target ? target : it->dname, path ? path : name);
 			free(target);
 		}
-		outcome = CHANGED;
+		outcome = GO_ON;
 	} else if (err) {
 		char *target = pfu_item_target(it);
 
@@ -549,7 +533,7 @@ struct pfu_attrs pfu_item_attrs(
 		 * A new file gets our user, and our group or its directory's. Not over a
 		 * network, where the server may see us as somebody else.
 		 */
-		.owner_is_right = !c->target_network && st->st_uid == c->euid &&
+		.owner_is_right = !(cn ? cn->network : c->target_network) && st->st_uid == c->euid &&
 				  st->st_gid == c->egid && gid == c->egid,
 		.default_acl = cn ? cn->default_acl : c->default_acl,
 	};
@@ -792,14 +776,12 @@ static enum outcome copy_carefully(struct item *it)
 		return FAILED;
 	}
 	outcome = pfu_check_target(it, &st, &t);
-	if (outcome == DIRECTORY)
-		return PARKED;
-	if (outcome != PARKED)
+	if (outcome != GO_ON)
 		return outcome;
 	outcome = pfu_link_to_copy(it, &st, &t, &first);
 	if (outcome != PARKED)
 		pfu_say_copied(it, t.backup);
-	if (outcome == CHANGED)
+	if (outcome == GO_ON)
 		outcome = make(it, &st, &t, first);
 	if (outcome == FAILED && t.backup)
 		pfu_undo_backup(it, &t);

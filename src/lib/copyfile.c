@@ -10,7 +10,6 @@
  */
 #include "copying.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <pfu/fstype.h>
@@ -51,7 +50,7 @@ static int open_source(struct item *it, const struct stat *known)
 	return fd;
 }
 
-/* Opens the source and looks at it.  PARKED stands for "go on". */
+/* Opens the source and looks at it. */
 static enum outcome prepare_source(struct item *it, const struct stat *known, struct file *f)
 {
 	f->in = open_source(it, known);
@@ -73,13 +72,13 @@ static enum outcome prepare_source(struct item *it, const struct stat *known, st
 		return FAILED;
 	}
 	if (!known)
-		return S_ISREG(f->st.st_mode) ? PARKED : CHANGED;
+		return S_ISREG(f->st.st_mode) ? GO_ON : CHANGED;
 	if (f->st.st_dev != known->st_dev || f->st.st_ino != known->st_ino) {
 		pfu_fail_source(it, 0, "skipping file %q, as it was replaced while being copied");
 		f->st = *known; /* it is this file that others may wait for */
 		return FAILED;
 	}
-	return PARKED;
+	return GO_ON;
 }
 
 static void close_source(struct item *it, struct file *f)
@@ -123,13 +122,7 @@ static bool open_target(struct item *it, struct file *f, const struct target *t)
 			O_WRONLY | O_CLOEXEC | (o->attributes_only ? 0 : O_TRUNC), 0);
 	if (f->out < 0 && !f->made && errno != ENOENT && o->force) {
 		if (fs->unlinkat(it->dfd, it->dname, 0) == 0) {
-			if (o->verbose) {
-				char *target = pfu_item_target(it);
-
-				pfu_output(
-					it->c->report, "removed %q", target ? target : it->dname);
-				free(target);
-			}
+			pfu_say_removed(it);
 		} else if (errno != ENOENT) {
 			pfu_fail_target(it, errno, "cannot remove %q");
 			return false;
@@ -154,15 +147,40 @@ static bool open_target(struct item *it, struct file *f, const struct target *t)
 
 /* ---- data ---- */
 
-static bool is_pseudo(const struct copying *c)
+/*
+ * The PFU_FS_* flags of the file system that the source is on: of each one that is
+ * met, for there may be others in a tree and among operands, and what a size of 0
+ * means differs.  Asked once a pair; two workers that ask at once get the same.
+ */
+static unsigned int source_flags(const struct item *it, const struct file *f)
 {
-	return !(c->source_flags & (PFU_FS_NETWORK | PFU_FS_HONEST_SIZE));
+	int known = atomic_load_explicit(&f->pair->source, memory_order_relaxed);
+
+	if (known == 0) {
+		known = 1 + (int)pfu_fstype_of(it->c->fs, f->in);
+		atomic_store_explicit(&f->pair->source, known, memory_order_relaxed);
+	}
+	return (unsigned int)(known - 1);
+}
+
+/* Whether the size of a file says nothing about what can be read from it. */
+static bool is_pseudo(unsigned int flags)
+{
+	return !(flags & (PFU_FS_NETWORK | PFU_FS_HONEST_SIZE));
+}
+
+/* Whether reading or writing takes round trips. */
+static bool is_network(const struct item *it, const struct file *f)
+{
+	return (source_flags(it, f) & PFU_FS_NETWORK) ||
+	       (it->node ? it->node->network : it->c->target_network);
 }
 
 static struct pfu_data data_of(struct item *it, struct file *f)
 {
 	const struct pfu_copy_options *o = it->c->options;
 	bool plain = f->made || S_ISREG(f->before.st_mode);
+	unsigned int flags = source_flags(it, f);
 
 	return (struct pfu_data){
 		.fs = it->c->fs,
@@ -170,8 +188,8 @@ static struct pfu_data data_of(struct item *it, struct file *f)
 		.out = f->out,
 		.size = f->st.st_size,
 		.allocated = f->st.st_blocks * 512,
-		.honest_size = (it->c->source_flags & PFU_FS_HONEST_SIZE) && S_ISREG(f->st.st_mode),
-		.read_to_end = is_pseudo(it->c) || !S_ISREG(f->st.st_mode),
+		.honest_size = (flags & PFU_FS_HONEST_SIZE) && S_ISREG(f->st.st_mode),
+		.read_to_end = is_pseudo(flags) || !S_ISREG(f->st.st_mode),
 		.sparse = plain ? o->sparse : PFU_SPARSE_NEVER,
 		.reflink =
 			plain || o->reflink == PFU_REFLINK_ALWAYS ? o->reflink : PFU_REFLINK_NEVER,
@@ -499,8 +517,7 @@ static struct split *split_new(struct item *it, struct file *f, unsigned int hel
 		pfu_dir_ref(it->ddir);
 	s->f = *f;
 	s->own_tables = it->l->own_table;
-	s->range = it->c->source_flags & PFU_FS_NETWORK || it->c->target_network ? RANGE_NETWORK
-										 : RANGE_LOCAL;
+	s->range = is_network(it, f) ? RANGE_NETWORK : RANGE_LOCAL;
 	s->tail = f->st.st_size - TAIL;
 	s->refs = 1 + helpers;
 	s->active = 1;
@@ -511,11 +528,11 @@ static struct split *split_new(struct item *it, struct file *f, unsigned int hel
 /* How many further workers a file of this size can use just now. */
 static unsigned int helpers_for(struct item *it, const struct file *f)
 {
-	bool network = (it->c->source_flags & PFU_FS_NETWORK) || it->c->target_network;
-	off_t ranges = f->st.st_size / (network ? RANGE_NETWORK : RANGE_LOCAL);
+	off_t ranges = f->st.st_size / (is_network(it, f) ? RANGE_NETWORK : RANGE_LOCAL);
 	unsigned int hungry;
 
-	if (ranges < 2 || f->alone || !S_ISREG(f->st.st_mode) || pfu_item_follows(it) || is_pseudo(it->c) ||
+	if (ranges < 2 || f->alone || !S_ISREG(f->st.st_mode) || pfu_item_follows(it) ||
+		is_pseudo(source_flags(it, f)) ||
 		it->c->options->sparse != PFU_SPARSE_AUTO ||
 		(!f->made && !S_ISREG(f->before.st_mode)))
 		return 0;
@@ -615,19 +632,18 @@ static enum outcome copy_opened(struct item *it, const struct stat *known, struc
 		f.st = *known; /* so that those who wait for it can be told, whatever happens */
 	outcome = prepare_source(it, known, &f);
 
-	if (outcome == PARKED && !known) {
+	if (outcome == GO_ON && !known) {
 		outcome = pfu_link_to_copy(it, &f.st, NULL, &f.first);
 		if (outcome != PARKED)
 			pfu_say_copied(it, NULL);
-		if (outcome != CHANGED) {
+		if (outcome != GO_ON) {
 			close_source(it, &f);
 			return outcome;
 		}
-		outcome = PARKED;
 	}
-	if (outcome == PARKED && !open_target(it, &f, t))
+	if (outcome == GO_ON && !open_target(it, &f, t))
 		outcome = FAILED;
-	if (outcome != PARKED) {
+	if (outcome != GO_ON) {
 		close_source(it, &f);
 		if (f.first)
 			pfu_item_links_done(it, &f.st, false);

@@ -40,7 +40,6 @@ struct copying {
 	struct pfu_dir *directory; /* the target directory, or NULL */
 	struct stat directory_st;
 	bool default_acl; /* new targets of operands may inherit an ACL, and should not */
-	unsigned int source_flags; /* PFU_FS_* of the first operand's file system */
 	bool target_network;       /* the first target is on a network file system */
 	bool privileged;
 	uid_t euid;
@@ -112,6 +111,7 @@ struct target {
 enum outcome {
 	COPIED,
 	FAILED,    /* reported */
+	GO_ON,     /* nothing yet: the next step is due */
 	PARKED,    /* put aside until another copy is complete */
 	DIRECTORY, /* it is one */
 	CHANGED,   /* it is not what the listing said: look again */
@@ -140,13 +140,15 @@ int pfu_stat_source(const struct item *it, struct stat *st);
 /* Whether a symbolic link that is the item's source is followed. */
 bool pfu_item_follows(const struct item *it);
 
+/* Prints the line of -v about a target that has been removed. */
+void pfu_say_removed(struct item *it);
+
 /* Prints the line of -v. */
 void pfu_say_copied(struct item *it, const char *backup);
 
 /*
  * Finds out what is at the target of an item whose source is st, and deals with
- * it as the options say.  COPIED: nothing more is to be done.  PARKED stands for
- * "go on", with *t set.
+ * it as the options say.  GO_ON: with *t set.  COPIED: nothing more is to be done.
  */
 enum outcome pfu_check_target(struct item *it, const struct stat *st, struct target *t);
 
@@ -158,7 +160,7 @@ enum outcome pfu_copy_entry(struct item *it);
 
 /*
  * With hard links preserved: finds out whether the file has been copied already.
- * CHANGED stands for "go on and copy"; *first: tell pfu_item_links_done() when that has ended.
+ * GO_ON: it is to be copied; *first: tell pfu_item_links_done() when that has ended.
  */
 enum outcome pfu_link_to_copy(
 	struct item *it, const struct stat *st, const struct target *t, bool *first);

@@ -1,11 +1,30 @@
 /*
- * names.c - a set of strings, by open addressing.
+ * names.c - operands' names: how they end, and a set of them, by open addressing.
  */
 #include <errno.h>
 #include <pfu/names.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+
+size_t pfu_name_length(const char *path)
+{
+	size_t len = strlen(path);
+
+	while (len > 1 && path[len - 1] == '/')
+		len--;
+	return len;
+}
+
+bool pfu_name_is_dots(const char *path, size_t len)
+{
+	size_t at = len;
+
+	while (at > 0 && path[at - 1] != '/')
+		at--;
+	return (len - at == 1 && path[at] == '.') ||
+	       (len - at == 2 && path[at] == '.' && path[at + 1] == '.');
+}
 
 static size_t hash(const char *name, size_t len)
 {

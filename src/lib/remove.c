@@ -22,6 +22,8 @@
 
 /* A directory in which names keep turning up is listed so often at most. */
 #define PASSES_MAX 200
+/* So many operands are looked at to find one that tells what kind of file system it is. */
+#define KIND_TRIES 8
 /* So few operands are worked on in turn, where that costs nothing or is seen. */
 #define FEW_OPERANDS 16
 
@@ -701,31 +703,12 @@ static void operand_failed(struct removal *r, size_t i, const char *name, int er
 }
 
 /* Of a path of which the first `len` bytes count. */
-static bool is_dot_or_dot_dot(const char *path, size_t len)
-{
-	size_t at = len;
-
-	while (at > 0 && path[at - 1] != '/')
-		at--;
-	return (len - at == 1 && path[at] == '.') ||
-	       (len - at == 2 && path[at] == '.' && path[at + 1] == '.');
-}
-
 static void refuse_dots(struct removal *r, size_t i, const char *name)
 {
 	keep(r, NULL, i);
 	if (!r->first_pass)
 		complain(r, NULL, name, 0,
 			 "refusing to remove '.' or '..' directory: skipping %q");
-}
-
-static size_t length_without_slashes(const char *name)
-{
-	size_t len = strlen(name);
-
-	while (len > 1 && name[len - 1] == '/')
-		len--;
-	return len;
 }
 
 /* The question about a directory to be removed with -d.  May say that it has failed. */
@@ -763,7 +746,7 @@ static void remove_empty(struct pfu_local *l, size_t i, const char *name)
 		operand_failed(r, i, name, ENOTEMPTY);
 		return;
 	}
-	if (is_dot_or_dot_dot(name, length_without_slashes(name))) {
+	if (pfu_name_is_dots(name, pfu_name_length(name))) {
 		refuse_dots(r, i, name);
 		return;
 	}
@@ -803,7 +786,7 @@ static void refuse_link(struct removal *r, size_t i, const char *name)
 static void remove_directory(struct pfu_local *l, size_t i, const char *name)
 {
 	struct removal *r = removal_of(l);
-	size_t len = length_without_slashes(name);
+	size_t len = pfu_name_length(name);
 	struct rm_node *rn;
 	struct stat st;
 	char *bare;
@@ -815,7 +798,7 @@ static void remove_directory(struct pfu_local *l, size_t i, const char *name)
 			operand_failed(r, i, name, EISDIR);
 		return;
 	}
-	if (is_dot_or_dot_dot(name, len)) {
+	if (pfu_name_is_dots(name, len)) {
 		refuse_dots(r, i, name);
 		return;
 	}
@@ -891,7 +874,7 @@ static void remove_named(struct pfu_local *l, size_t i, const char *name)
 static void remove_operand(struct pfu_local *l, size_t i)
 {
 	const char *name = removal_of(l)->operands[i];
-	size_t len = length_without_slashes(name);
+	size_t len = pfu_name_length(name);
 	char *shorter;
 
 	if (name[len] == '\0' || name[len + 1] == '\0') {
@@ -913,7 +896,7 @@ static void remove_operand(struct pfu_local *l, size_t i)
  */
 static bool is_apart(struct removal *r, const char *name)
 {
-	size_t len = length_without_slashes(name), prefix = len;
+	size_t len = pfu_name_length(name), prefix = len;
 	int added;
 
 	while (prefix > 0 && name[prefix - 1] != '/')
@@ -928,7 +911,7 @@ static bool is_apart(struct removal *r, const char *name)
 		if (!first)
 			return false;
 	}
-	if (is_dot_or_dot_dot(name, len))
+	if (pfu_name_is_dots(name, len))
 		return r->barrier;
 	added = pfu_names_add(&r->names, name + prefix, len - prefix);
 	return added == 1 || r->barrier;
@@ -985,14 +968,15 @@ static void run_operands(struct pfu_worker *worker, struct pfu_task *task)
 	remove_operand(l, i);
 }
 
-/* What kind of file system the first operand is on; all the others are taken to be like it. */
+/* What kind of file system the operands are on, by the first of them that is there. */
 static unsigned int kind(struct removal *r)
 {
 	unsigned int flags = PFU_FS_NETWORK;
-	int fd = r->count ? r->fs->openat(AT_FDCWD, r->operands[0],
-					  O_PATH | O_NOFOLLOW | O_CLOEXEC, 0) :
-			    -1;
+	int fd = -1;
+	size_t i;
 
+	for (i = 0; i < r->count && i < KIND_TRIES && fd < 0; i++)
+		fd = r->fs->openat(AT_FDCWD, r->operands[i], O_PATH | O_NOFOLLOW | O_CLOEXEC, 0);
 	if (fd >= 0) {
 		flags = pfu_fstype_of(r->fs, fd);
 		r->fs->close(fd);

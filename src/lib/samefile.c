@@ -35,19 +35,10 @@ static int stat_parent(
 	return rc;
 }
 
-static size_t bare_length(const char *name)
-{
-	size_t len = strlen(name);
-
-	while (len > 1 && name[len - 1] == '/')
-		len--;
-	return len;
-}
-
 bool pfu_same_entry(
 	const struct pfu_fsys *fs, int fd1, const char *name1, int fd2, const char *name2)
 {
-	size_t len1 = bare_length(name1), len2 = bare_length(name2), n = 0;
+	size_t len1 = pfu_name_length(name1), len2 = pfu_name_length(name2), n = 0;
 	struct stat st1, st2;
 
 	while (n < len1 && n < len2 && name1[len1 - 1 - n] == name2[len2 - 1 - n] &&

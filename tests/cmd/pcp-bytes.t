@@ -27,6 +27,27 @@ size_of_nothing() {
 }
 run_each size_of_nothing
 
+# What a size of 0 means is a matter of each file system that a run meets, not of the first one.
+size_of_nothing_elsewhere() {
+	mkdir d e
+	echo x >f
+	run pcp "${jc[@]}" f /proc/version d
+	status 0 'b1: /proc after a file of a disk'
+	ok 'b1: all of it' cmp /proc/version d/version
+	run pcp "${jc[@]}" /proc/version f e
+	status 0 'b1: /proc before a file of a disk'
+	ok 'b1: all of it, and of the other' eval 'cmp /proc/version e/version && cmp f e/f'
+	need_root 'b1: /proc mounted in the tree' || return
+	mkdir -p s/k s/plain
+	echo y >s/plain/y
+	: >s/plain/empty
+	mount --bind /proc/sys/kernel/random s/k
+	run pcp "${jc[@]}" -r s t
+	is "$(wc -l <t/k/poolsize)" 1 'b1: /proc mounted in the tree'
+	ok 'b1: and the files beside it' eval 'cmp s/plain/y t/plain/y && test -f t/plain/empty'
+}
+run_each size_of_nothing_elsewhere
+
 refused_at_once() {
 	local e
 	make_source

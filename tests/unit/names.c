@@ -100,6 +100,29 @@ static void grows(void **state)
 	pfu_names_clear(&set);
 }
 
+static void how_they_end(void **state)
+{
+	static const struct {
+		const char *path;
+		size_t length;
+		bool dots;
+	} table[] = {
+		{ "", 0, false },      { "/", 1, false },     { "//", 1, false },
+		{ "a", 1, false },     { "a/", 1, false },    { "a///", 1, false },
+		{ "a/b//", 3, false }, { ".", 1, true },      { "..", 2, true },
+		{ "./", 1, true },     { "../", 2, true },    { "a/.", 3, true },
+		{ "a/..//", 4, true }, { "...", 3, false },   { "a.", 2, false },
+		{ "a/..b", 5, false }, { "/.", 2, true },     { ".a", 2, false },
+	};
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
+		assert_int_equal(pfu_name_length(table[i].path), table[i].length);
+		assert_int_equal(pfu_name_is_dots(table[i].path, table[i].length), table[i].dots);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -109,6 +132,7 @@ int main(void)
 		cmocka_unit_test(keeps_copies),
 		cmocka_unit_test(is_empty_once_cleared),
 		cmocka_unit_test(grows),
+		cmocka_unit_test(how_they_end),
 	};
 
 	unit_start();
