@@ -22,10 +22,11 @@ unsigned int pfu_fstype_flags(long f_type);
 unsigned int pfu_fstype_of(const struct pfu_fsys *fs, int fd);
 
 /*
- * How many workers to start when nobody said: by the number of processors for
- * local file systems, and enough to keep round trips in flight for others.
+ * How many workers to begin with when nobody said: by the number of processors for
+ * local file systems, and enough to keep round trips in flight for others.  *most is
+ * set to how many there may be should more prove useful.
  */
-unsigned int pfu_fstype_workers(unsigned int flags);
+unsigned int pfu_fstype_workers(unsigned int flags, unsigned int *most);
 
 #ifdef __cplusplus
 }

@@ -17,8 +17,8 @@
 #ifndef PFU_POOL_H
 #define PFU_POOL_H
 
-#include <pfu/queue.h>
 #include <pfu/atomic.h>
+#include <pfu/queue.h>
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -33,10 +33,12 @@ struct pfu_worker {
 	struct pfu_pool *pool;
 	unsigned int id; /* 0 is the caller of pfu_pool_run() */
 	void *local;	 /* whatever worker_start() left here */
+	atomic_ulong done; /* written by this worker only: see pfu_pool_did() */
 };
 
 struct pfu_pool_options {
 	unsigned int workers; /* at most so many threads, the caller's included; at least 1 */
+	unsigned int adapt_from; /* not 0: as many as prove useful (pfu/tune.h), at first so many */
 	size_t bound;	      /* bytes in waiting tasks beyond which pfu_pool_full() is true */
 	size_t resume;	      /* bytes in waiting tasks below which later tasks run again */
 	unsigned int start_work; /* waiting work (in files) that justifies one more thread */
@@ -125,6 +127,20 @@ bool pfu_pool_cancelled(const struct pfu_pool *pool);
 
 /* The number of threads that have run so far, worker 0 included. */
 unsigned int pfu_pool_threads(struct pfu_pool *pool);
+
+/* The number of workers that are wanted just now: options.workers, or fewer where it adapts (a hint). */
+unsigned int pfu_pool_wanted(struct pfu_pool *pool);
+
+/*
+ * Says that a worker has done n things of about the same cost.  By what is done in
+ * all of them together the pool judges how many workers are useful.
+ */
+static inline void pfu_pool_did(struct pfu_worker *worker, unsigned long n)
+{
+	unsigned long done = atomic_load_explicit(&worker->done, memory_order_relaxed);
+
+	atomic_store_explicit(&worker->done, done + n, memory_order_relaxed);
+}
 
 /*
  * The contract of group->complete(worker, group): called by one worker, without

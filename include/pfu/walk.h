@@ -111,7 +111,7 @@ struct pfu_walk_ops {
 struct pfu_walk_options {
 	const struct pfu_fsys *fs;
 	const struct pfu_walk_ops *ops;
-	unsigned int workers; /* at least 1 */
+	unsigned int workers; /* 0: by the number of processors or, over a network, what proves useful */
 	unsigned int chunk;   /* entries a work item; 0: chosen by the walker */
 	bool network;	      /* a system call may take a round trip */
 	/*
@@ -142,6 +142,17 @@ struct pfu_group *pfu_walk_root(struct pfu_walk *walk);
  * with errno ENOMEM and nothing run, or EDEADLK if a parked task was never handed in. */
 int pfu_walk_run(struct pfu_walk *walk, struct pfu_task *task);
 
+/* How a walk has been, or will be, run. */
+struct pfu_walk_manner {
+	bool network;
+	bool chosen;	      /* the number of workers, by the walker */
+	unsigned int first, most; /* workers to begin with, and at most */
+	unsigned int threads; /* that were started, the caller's included */
+	unsigned int chunk;   /* entries a work item; 0: by the walker */
+};
+
+void pfu_walk_manner(struct pfu_walk *walk, struct pfu_walk_manner *manner);
+
 /*
  * Fills in the walker's part of a node for the directory `dir` (whose reference
  * goes to the node), child of `parent` or, NULL, of the root.
@@ -171,6 +182,12 @@ static inline struct pfu_local *pfu_local(struct pfu_worker *worker)
 {
 	return (struct pfu_local *)worker->local;
 }
+
+/*
+ * Says that this worker has moved so many bytes of an entry that it works on, where
+ * that is not the whole of its work on it; see pfu_pool_did().
+ */
+void pfu_local_did(struct pfu_local *l, uint64_t bytes);
 
 /* A buffer of iobuf_size bytes that is this worker's own, page aligned; NULL with ENOMEM. */
 char *pfu_local_iobuf(struct pfu_local *l);

@@ -1103,6 +1103,24 @@ static bool prepare(struct copying *c, const char *directory)
 	return true;
 }
 
+/* The line of --debug on the workers: how many there were, and why. */
+static void say_manner(struct copying *c)
+{
+	struct pfu_walk_manner m;
+	char workers[96], chunk[32] = "automatic";
+
+	pfu_walk_manner(c->walk, &m);
+	if (m.first < m.most)
+		snprintf(workers, sizeof(workers), "%u to begin with, at most %u", m.first, m.most);
+	else
+		snprintf(workers, sizeof(workers), "at most %u", m.most);
+	if (m.chunk)
+		snprintf(chunk, sizeof(chunk), "%u", m.chunk);
+	snprintf(workers + strlen(workers), sizeof(workers) - strlen(workers), ", %u used", m.threads);
+	pfu_message(c->report, PFU_WARNING, 0, "workers: %s (%s, %s file system), files per work item: %s",
+		workers, m.chosen ? "automatic" : "as asked for", m.network ? "network" : "local", chunk);
+}
+
 static bool run(struct copying *c)
 {
 	const struct pfu_copy_options *o = c->options;
@@ -1127,7 +1145,7 @@ static bool run(struct copying *c)
 		(void)kind_of(c, c->directory->name, &target_flags);
 	c->target_network = target_flags & PFU_FS_NETWORK;
 	wo.network = (kind_of_sources(c) | target_flags) & PFU_FS_NETWORK;
-	wo.workers = o->workers ? o->workers : pfu_fstype_workers(wo.network ? PFU_FS_NETWORK : 0);
+	wo.workers = o->workers;
 	if (o->interactive == PFU_INTERACTIVE_ASK)
 		wo.workers = 1; /* questions come one at a time and in order */
 	c->walk = pfu_walk_new(&wo);
@@ -1140,6 +1158,8 @@ static bool run(struct copying *c)
 	ok = pfu_walk_run(c->walk, &c->task) == 0;
 	if (!ok)
 		pfu_message(c->report, PFU_ERROR, errno, "cannot finish");
+	if (o->debug)
+		say_manner(c);
 	pfu_walk_free(c->walk);
 	finish_parents(c);
 	return ok;

@@ -385,6 +385,7 @@ static void copy_ranges(struct split *s, struct item *it, struct file *f)
 			break;
 		to = from + s->range < s->tail ? from + s->range : s->tail;
 		failure = pfu_copydata_range(&d, from, to);
+		pfu_local_did(it->l, (uint64_t)(to - from));
 		if (failure != PFU_DATA_OK)
 			note_failure(s, failure, errno);
 	}

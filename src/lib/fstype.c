@@ -17,6 +17,8 @@
 
 /* Twenty round trips in flight: what a metadata server of one client is glad to take. */
 #define WORKERS_NETWORK 20
+/* More gained nothing wherever it was tried; each may need a buffer and a few descriptors. */
+#define WORKERS_NETWORK_MOST 128
 #define WORKERS_LOCAL_MAX 16
 
 unsigned int pfu_fstype_flags(long f_type)
@@ -55,13 +57,16 @@ unsigned int pfu_fstype_of(const struct pfu_fsys *fs, int fd)
 	return fs->fstatfs_type(fd, &f_type) == 0 ? pfu_fstype_flags(f_type) : PFU_FS_NETWORK;
 }
 
-unsigned int pfu_fstype_workers(unsigned int flags)
+unsigned int pfu_fstype_workers(unsigned int flags, unsigned int *most)
 {
 	cpu_set_t set;
 	int n;
 
-	if (flags & PFU_FS_NETWORK)
+	if (flags & PFU_FS_NETWORK) {
+		*most = WORKERS_NETWORK_MOST;
 		return WORKERS_NETWORK;
+	}
 	n = sched_getaffinity(0, sizeof(set), &set) == 0 ? CPU_COUNT(&set) : 2;
-	return n < 1 ? 1 : n > WORKERS_LOCAL_MAX ? WORKERS_LOCAL_MAX : (unsigned int)n;
+	*most = n < 1 ? 1 : n > WORKERS_LOCAL_MAX ? WORKERS_LOCAL_MAX : (unsigned int)n;
+	return *most;
 }

@@ -7,10 +7,12 @@
  */
 #include <errno.h>
 #include <pfu/pool.h>
+#include <pfu/tune.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
+#include <time.h>
 
 /* Deep enough for our own frames; small, for address space may be limited. */
 #define STACK_SIZE ((size_t)512 << 10)
@@ -18,7 +20,7 @@
 struct thread {
 	pthread_t id;
 	struct pfu_worker worker;
-};
+} __attribute__((aligned(64))); /* each writes in its own cache line only */
 
 struct pfu_pool {
 	struct pfu_pool_options options;
@@ -33,11 +35,14 @@ struct pfu_pool {
 	unsigned int idle;    /* waiting on `wake` */
 	unsigned int running; /* in a task or in complete() */
 	bool open;	      /* pfu_pool_run() is under way */
+	struct pfu_tune tune; /* .workers: how many may be running; options.workers unless it adapts */
+	bool starved;	      /* since the last look some worker had nothing to do */
 
 	/* For those who ask without the lock: */
 	atomic_size_t bytes; /* a copy of queue.bytes */
 	atomic_size_t charged;
 	atomic_uint hungry;
+	atomic_uint wanted; /* a copy of tune.workers */
 };
 
 static void *thread_main(void *arg);
@@ -55,7 +60,10 @@ struct pfu_pool *pfu_pool_create(const struct pfu_pool_options *options)
 		return NULL;
 	pool->options = *options;
 	pool->limit = options->workers;
-	pool->threads = calloc(options->workers, sizeof(*pool->threads));
+	pfu_tune_init(&pool->tune,
+		      options->adapt_from ? options->adapt_from : options->workers, options->workers);
+	atomic_init(&pool->wanted, pool->tune.workers);
+	pool->threads = aligned_alloc(_Alignof(struct thread), options->workers * sizeof(*pool->threads));
 	if (!pool->threads)
 		goto no_threads;
 	if (pfu_queue_init(&pool->queue, options->workers, options->resume, options->order) != 0)
@@ -87,13 +95,25 @@ void pfu_pool_destroy(struct pfu_pool *pool)
 /* Keeps the unlocked copies in step.  Under the lock. */
 static void publish(struct pfu_pool *pool)
 {
-	unsigned int spare = pool->limit - pool->started + pool->idle;
+	unsigned int most = pool->tune.workers < pool->limit ? pool->tune.workers : pool->limit;
+	unsigned int busy = pool->started - pool->idle;
+	unsigned int spare = most > busy ? most - busy : 0;
 
 	atomic_store_explicit(&pool->bytes, pool->queue.bytes, memory_order_relaxed);
 	atomic_store_explicit(&pool->hungry,
 			      pool->queue.waiting >= spare ? 0 :
 							     spare - (unsigned int)pool->queue.waiting,
 			      memory_order_relaxed);
+}
+
+static void init_worker(struct pfu_pool *pool, unsigned int id)
+{
+	struct pfu_worker *w = &pool->threads[id].worker;
+
+	w->pool = pool;
+	w->id = id;
+	w->local = NULL;
+	atomic_init(&w->done, 0);
 }
 
 /* Starts thread number pool->started.  Under the lock, which it keeps. */
@@ -104,7 +124,7 @@ static void start_thread(struct pfu_pool *pool)
 	sigset_t all, old;
 	int err;
 
-	t->worker = (struct pfu_worker){ .pool = pool, .id = pool->started };
+	init_worker(pool, pool->started);
 	/* Signals are for the program's own thread: it alone knows what they mean. */
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &old);
@@ -119,6 +139,12 @@ static void start_thread(struct pfu_pool *pool)
 		pool->started++;
 }
 
+/* Whether as many workers as are wanted are at work or about to be.  Under the lock. */
+static bool is_enough(const struct pfu_pool *pool)
+{
+	return pool->started - pool->idle >= pool->tune.workers;
+}
+
 /*
  * Gets one more worker going if waiting work is worth it.  Each worker that
  * takes a task calls this too, so that one submission of many tasks wakes
@@ -126,7 +152,7 @@ static void start_thread(struct pfu_pool *pool)
  */
 static void summon(struct pfu_pool *pool)
 {
-	if (!pool->open || pool->queue.waiting == 0)
+	if (!pool->open || pool->queue.waiting == 0 || is_enough(pool))
 		return;
 	if (pool->idle > 0)
 		pthread_cond_signal(&pool->wake);
@@ -257,6 +283,11 @@ unsigned int pfu_pool_threads(struct pfu_pool *pool)
 	return n;
 }
 
+unsigned int pfu_pool_wanted(struct pfu_pool *pool)
+{
+	return atomic_load_explicit(&pool->wanted, memory_order_relaxed);
+}
+
 /*
  * Counts down a group by what has just ended in it; completes it, and its
  * parents in turn, as far as that goes.  Called and returns with the lock held;
@@ -295,6 +326,7 @@ static bool wait_for_work(struct pfu_worker *worker)
 		pthread_cond_broadcast(&pool->wake);
 		return false;
 	}
+	pool->starved = pool->starved || pool->queue.waiting == 0;
 	pool->idle++;
 	publish(pool);
 	if (pool->options.worker_idle) {
@@ -302,10 +334,40 @@ static bool wait_for_work(struct pfu_worker *worker)
 		pool->options.worker_idle(worker, pool->options.ctx);
 		pthread_mutex_lock(&pool->lock);
 	}
-	while (pool->queue.waiting == 0 && pool->running > 0)
+	while ((pool->queue.waiting == 0 || is_enough(pool)) && pool->running > 0)
 		pthread_cond_wait(&pool->wake, &pool->lock);
 	pool->idle--;
 	return true;
+}
+
+static uint64_t now_us(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (uint64_t)ts.tv_sec * 1000000 + (uint64_t)ts.tv_nsec / 1000;
+}
+
+/* Reconsiders the number of workers.  Under the lock. */
+static void adapt(struct pfu_pool *pool)
+{
+	bool busy = !pool->starved && pool->running == pool->tune.workers;
+	uint64_t done = 0;
+	unsigned int i;
+
+	for (i = 0; i < pool->started; i++)
+		done += atomic_load_explicit(&pool->threads[i].worker.done, memory_order_relaxed);
+	pool->starved = pool->idle > 0 && pool->queue.waiting == 0;
+	if (pfu_tune_look(&pool->tune, now_us(), done, busy)) {
+		atomic_store_explicit(&pool->wanted, pool->tune.workers, memory_order_relaxed);
+		publish(pool);
+	}
+}
+
+/* Whether this worker, which is about to take a task, is one more than wanted.  Under the lock. */
+static bool surplus(const struct pfu_pool *pool)
+{
+	return pool->running >= pool->tune.workers;
 }
 
 static void work(struct pfu_worker *worker)
@@ -316,7 +378,7 @@ static void work(struct pfu_worker *worker)
 
 	pthread_mutex_lock(&pool->lock);
 	for (;;) {
-		task = pfu_queue_pop(&pool->queue);
+		task = surplus(pool) ? NULL : pfu_queue_pop(&pool->queue);
 		if (!task) {
 			if (!wait_for_work(worker))
 				break;
@@ -333,6 +395,8 @@ static void work(struct pfu_worker *worker)
 		pthread_mutex_lock(&pool->lock);
 		pfu_queue_done(&pool->queue, group);
 		count_down(worker, group);
+		if (pool->options.adapt_from)
+			adapt(pool);
 		pool->running--;
 	}
 	pthread_mutex_unlock(&pool->lock);
@@ -371,7 +435,7 @@ int pfu_pool_run(struct pfu_pool *pool)
 	int rc = -1;
 
 	pthread_mutex_lock(&pool->lock);
-	*self = (struct pfu_worker){ .pool = pool };
+	init_worker(pool, 0);
 	pool->started = 1;
 	pool->open = true;
 	pthread_mutex_unlock(&pool->lock);

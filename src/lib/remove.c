@@ -991,7 +991,7 @@ static bool run(struct removal *r)
 	struct pfu_walk_options wo = {
 		.fs = r->fs,
 		.ops = &ops,
-		.workers = o->workers ? o->workers : pfu_fstype_workers(flags),
+		.workers = o->workers,
 		.chunk = o->chunk,
 		.network = flags & PFU_FS_NETWORK,
 		.leave_above = true,

@@ -13,6 +13,7 @@
  */
 #include <dirent.h>
 #include <errno.h>
+#include <pfu/fstype.h>
 #include <pfu/walk.h>
 #include <stdlib.h>
 #include <string.h>
@@ -36,6 +37,8 @@
 /* Entries or bytes left in a chunk that are worth giving to a worker without work. */
 #define SPLIT_ENTRIES 16
 #define SPLIT_BYTES ((uint64_t)1 << 20)
+/* So many bytes are taken to cost as much as a file, where that matters. */
+#define THING_BYTES ((uint64_t)128 << 10)
 /* Descriptors besides those of directories: standard streams, and what others have open. */
 #define FD_RESERVE 8
 /* Descriptors that a worker has in hand: two files, and two directories on the way. */
@@ -57,6 +60,8 @@ struct pfu_walk {
 	struct pfu_dirfds *dirfds; /* shared by all; NULL when each worker has its own */
 	size_t own_dirfds;	   /* the budget of each worker's own */
 	unsigned int own_closer;
+	unsigned int adapt_from; /* see pfu/pool.h */
+	bool chosen; /* the number of workers, here */
 	bool in_order;
 	bool enter_above, leave_above; /* as asked for, where that matters */
 };
@@ -135,6 +140,11 @@ char *pfu_local_iobuf(struct pfu_local *l)
 	return l->iobuf;
 }
 
+void pfu_local_did(struct pfu_local *l, uint64_t bytes)
+{
+	pfu_pool_did(l->worker, bytes / THING_BYTES);
+}
+
 bool pfu_local_cancelled(const struct pfu_local *l)
 {
 	return pfu_pool_cancelled(l->walk->pool);
@@ -168,7 +178,7 @@ static int divide_descriptors(struct pfu_walk *w)
 
 	limit = getrlimit(RLIMIT_NOFILE, &rl) == 0 ? at_most((size_t)rl.rlim_cur, 65536) : 256;
 	limit = limit > FD_RESERVE + each ? limit - FD_RESERVE : each;
-	if ((!o->network || o->workers * each > limit) &&
+	if ((!o->network || (w->adapt_from ? w->adapt_from : o->workers) * each > limit) &&
 	    (o->workers == 1 || can_unshare(o->fs))) {
 		w->own_dirfds = at_most((limit - FD_IN_HAND) / 2, DIRFDS_OWN);
 		/* Source and target, and the one above each: fewer would push each other out. */
@@ -178,9 +188,21 @@ static int divide_descriptors(struct pfu_walk *w)
 		return 0;
 	}
 	o->workers = (unsigned int)at_most(o->workers, limit / each);
+	w->adapt_from = (unsigned int)at_most(w->adapt_from, o->workers);
 	w->dirfds = pfu_dirfds_new(o->fs, at_most(limit - o->workers * FD_IN_HAND, DIRFDS_SHARED),
 				   NULL);
 	return w->dirfds ? 0 : -1;
+}
+
+/* Decides on the number of workers when nobody has. */
+static void choose_workers(struct pfu_walk *w)
+{
+	unsigned int flags = w->options.network ? PFU_FS_NETWORK : 0;
+	unsigned int first = pfu_fstype_workers(flags, &w->options.workers);
+
+	w->chosen = true;
+	if (first < w->options.workers)
+		w->adapt_from = first;
 }
 
 struct pfu_walk *pfu_walk_new(const struct pfu_walk_options *options)
@@ -194,6 +216,8 @@ struct pfu_walk *pfu_walk_new(const struct pfu_walk_options *options)
 	if (w->options.bound == 0)
 		w->options.bound = BOUND;
 	options = &w->options;
+	if (options->workers == 0)
+		choose_workers(w);
 	if (divide_descriptors(w) != 0)
 		goto fail;
 	w->in_order = w->options.workers == 1;
@@ -201,6 +225,7 @@ struct pfu_walk *pfu_walk_new(const struct pfu_walk_options *options)
 	w->leave_above = options->leave_above && options->network && !w->in_order;
 	po = (struct pfu_pool_options){
 		.workers = w->options.workers,
+		.adapt_from = w->adapt_from,
 		.bound = options->bound,
 		.resume = options->list_ahead ? 0 : options->bound / 2,
 		.start_work = options->network ? 1 : START_WORK,
@@ -262,6 +287,20 @@ int pfu_walk_run(struct pfu_walk *walk, struct pfu_task *task)
 	return 0;
 }
 
+void pfu_walk_manner(struct pfu_walk *walk, struct pfu_walk_manner *manner)
+{
+	const struct pfu_walk_options *o = &walk->options;
+
+	*manner = (struct pfu_walk_manner){
+		.network = o->network,
+		.chosen = walk->chosen,
+		.first = walk->adapt_from ? walk->adapt_from : o->workers,
+		.most = o->workers,
+		.threads = pfu_pool_threads(walk->pool),
+		.chunk = o->chunk,
+	};
+}
+
 /* ---- nodes ---- */
 
 void pfu_walk_share(struct pfu_local *l, struct pfu_node *node)
@@ -290,6 +329,7 @@ static bool leave_node(struct pfu_local *l, struct pfu_node *node)
 {
 	struct pfu_dir *dir = node->dir;
 
+	pfu_pool_did(l->worker, 1);
 	if (!l->walk->options.ops->leave(l, node)) {
 		node->position = 0;
 		node->guessed = false;
@@ -325,6 +365,7 @@ static void run_enter(struct pfu_worker *worker, struct pfu_task *task)
 
 	node->entered = true;
 	node->refused = pfu_local_cancelled(l) || !l->walk->options.ops->enter(l, node);
+	pfu_pool_did(worker, 1);
 	submit_listing(l, node);
 }
 
@@ -493,7 +534,7 @@ static bool work_on(struct pfu_local *l, struct chunk *c)
 {
 	const struct pfu_walk_ops *ops = l->walk->options.ops;
 	struct pfu_node *node = c->node;
-	uint64_t moved = l->moved;
+	uint64_t moved = l->moved, before;
 	unsigned int done = 0;
 	bool in_order = l->walk->in_order;
 
@@ -506,6 +547,7 @@ static bool work_on(struct pfu_local *l, struct chunk *c)
 		c->at += e->d_reclen;
 		if (e->d_name[0] == '\0')
 			continue;
+		before = l->moved;
 		if (((in_order && e->d_type == DT_DIR) ||
 		     ops->entry(l, node, &entry) == PFU_DESCEND) &&
 		    descend(l, c, &entry)) {
@@ -513,6 +555,7 @@ static bool work_on(struct pfu_local *l, struct chunk *c)
 			return false;
 		}
 		done++;
+		pfu_pool_did(l->worker, 1 + (l->moved - before) / THING_BYTES);
 		if (c->count > done && worth_splitting(l, c->count - done, l->moved - moved))
 			split(l, c, c->count - done);
 	}
@@ -600,7 +643,7 @@ static void cut(struct lister *li, char *buf, size_t size)
 		}
 	}
 	if (most == 0 && w->options.network) {
-		most = files / (2 * w->options.workers);
+		most = files / (2 * pfu_pool_wanted(w->pool));
 		most = most < 1 ? 1 : most > CHUNK_NETWORK ? CHUNK_NETWORK : most;
 	} else if (most == 0) {
 		most = CHUNK_LOCAL;
@@ -794,6 +837,7 @@ static void run_listing(struct pfu_worker *worker, struct pfu_task *task)
 		return;
 	}
 	ended = read_listing(&li, d->fd);
+	pfu_pool_did(worker, 1);
 	if (!ended && !l->walk->in_order && li.last) {
 		add_task(&li, &li.last->task);
 		li.last = NULL;

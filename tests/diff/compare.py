@@ -178,6 +178,8 @@ def excused(program, diff, case, version):
 
 # The words of --debug that say how the bytes were moved are about the implementation.
 DEBUG_LINE = re.compile(rb"^copy offload: ")
+# ... and so is what it says of the workers, of which cp has one.
+WORKERS_LINE = re.compile(rb"^[^\n]*: workers: [^\n]*\n", re.M)
 ONCE = re.compile(rb"rm: remove \d+ arguments?( recursively)?\? ")
 
 
@@ -187,6 +189,7 @@ def output_lines(data):
 
 def diagnostics(data, ordered):
     """Standard error in a form that can be compared."""
+    data = WORKERS_LINE.sub(b"", data)
     if ordered:
         return [data]
     once = ONCE.match(data)             # the question of -I, and what comes after it

@@ -11,6 +11,7 @@
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
+#include <unistd.h>
 
 /* ---- threads that cannot be had ---- */
 
@@ -331,6 +332,7 @@ static void small_trees_many_times(void **state)
 			.bound = 1000,
 			.resume = rnd_below(&seed, 1000),
 			.start_work = 1 + rnd_below(&seed, 12),
+			.adapt_from = round % 3 ? 0 : 1,
 			.order = round % 2 ? PFU_QUEUE_IN_TURN : PFU_QUEUE_NEWEST,
 		};
 		struct pfu_pool *pool = pfu_pool_create(&o);
@@ -1115,6 +1117,69 @@ static void hungry_are_those_without_work(void **state)
 	pfu_pool_destroy(pool);
 }
 
+/* ---- as many as prove useful ---- */
+
+struct doze {
+	struct pfu_task task;
+	pthread_mutex_t *lock; /* NULL: naps do not wait for each other */
+};
+
+static void run_doze(struct pfu_worker *worker, struct pfu_task *task)
+{
+	struct doze *doze = (struct doze *)task;
+
+	if (doze->lock)
+		pthread_mutex_lock(doze->lock);
+	usleep(2000);
+	if (doze->lock)
+		pthread_mutex_unlock(doze->lock);
+	pfu_pool_did(worker, 1);
+}
+
+/* Runs so many naps, with 2 to 32 workers; the number of threads that it took. */
+static unsigned int doze_all(unsigned int n, pthread_mutex_t *lock)
+{
+	struct pfu_pool_options o = {
+		.workers = 32,
+		.adapt_from = 2,
+		.bound = 1 << 20,
+		.start_work = 1,
+	};
+	struct pfu_pool *pool = pfu_pool_create(&o);
+	struct doze *dozes = allocate(n * sizeof(*dozes));
+	struct pfu_group group = { 0 };
+	unsigned int i, threads;
+
+	assert_non_null(pool);
+	assert_int_equal(pfu_pool_wanted(pool), 2);
+	for (i = 0; i < n; i++) {
+		dozes[i].task = (struct pfu_task){ .run = run_doze, .group = &group, .work = 1 };
+		dozes[i].task.next = i + 1 < n ? &dozes[i + 1].task : NULL;
+		dozes[i].lock = lock;
+	}
+	pfu_pool_submit(pool, &dozes[0].task);
+	assert_int_equal(pfu_pool_run(pool), 0);
+	threads = pfu_pool_threads(pool);
+	pfu_pool_destroy(pool);
+	free(dozes);
+	return threads;
+}
+
+static void more_workers_where_that_helps(void **state)
+{
+	(void)state;
+	assert_in_range(doze_all(3000, NULL), 9, 32);
+}
+
+static void not_more_where_it_does_not(void **state)
+{
+	pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+	(void)state;
+	assert_in_range(doze_all(300, &lock), 2, 8);
+	pthread_mutex_destroy(&lock);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -1143,6 +1208,8 @@ int main(void)
 		cmocka_unit_test(what_waits_is_bounded),
 		cmocka_unit_test(full_means_that_many_bytes),
 		cmocka_unit_test(hungry_are_those_without_work),
+		cmocka_unit_test(more_workers_where_that_helps),
+		cmocka_unit_test(not_more_where_it_does_not),
 	};
 
 	unit_start();
