@@ -283,6 +283,13 @@ unsigned int pfu_pool_threads(struct pfu_pool *pool)
 	return n;
 }
 
+void pfu_pool_did(struct pfu_worker *worker, unsigned long n)
+{
+	unsigned long done = atomic_load_explicit(&worker->done, memory_order_relaxed);
+
+	atomic_store_explicit(&worker->done, done + n, memory_order_relaxed);
+}
+
 unsigned int pfu_pool_wanted(struct pfu_pool *pool)
 {
 	return atomic_load_explicit(&pool->wanted, memory_order_relaxed);

@@ -62,6 +62,7 @@ struct rm_node {
 	bool protected;	  /* write-protected, when that matters */
 	bool settled;	  /* nothing is left to be done about it */
 	atomic_bool progress; /* something in it has gone in this pass */
+	atomic_uint workers;  /* at its entries just now */
 };
 
 static struct removal *removal_of(const struct pfu_local *l)
@@ -261,16 +262,32 @@ static void list_failed(struct pfu_local *l, struct pfu_node *node, int errnum)
 static bool begin(struct pfu_local *l, struct pfu_node *node)
 {
 	l->at[0] = pfu_dirfds_get(l->dirfds, node->dir);
-	if (l->at[0])
-		return true;
-	list_failed(l, node, errno);
-	return false;
+	if (!l->at[0]) {
+		list_failed(l, node, errno);
+		return false;
+	}
+	atomic_fetch_add_explicit(&((struct rm_node *)node)->workers, 1, memory_order_relaxed);
+	return true;
 }
 
 static void end(struct pfu_local *l, struct pfu_node *node)
 {
-	(void)node;
+	atomic_fetch_sub_explicit(&((struct rm_node *)node)->workers, 1, memory_order_relaxed);
 	pfu_dirfds_put(l->dirfds, l->at[0]);
+}
+
+/*
+ * Makes the kernel look a name up.  To unlink a name that it does not know it asks
+ * the server while it holds the directory's lock; here it does not, so that what
+ * would be a round trip more for all who wait for the lock is one for us alone.
+ */
+static void look_up(struct removal *r, struct pfu_node *node, int dirfd, const char *name)
+{
+	struct stat st;
+
+	if (r->network &&
+	    atomic_load_explicit(&((struct rm_node *)node)->workers, memory_order_relaxed) > 1)
+		(void)r->fs->fstatat(dirfd, name, &st, AT_SYMLINK_NOFOLLOW);
 }
 
 /* Whether the entry is to stay: the answer was no, or the first pass leaves it to the second. */
@@ -313,6 +330,7 @@ static enum pfu_did entry(struct pfu_local *l, struct pfu_node *node, const stru
 		if (stays(r, node, fd, e))
 			return PFU_DONE;
 	}
+	look_up(r, node, fd, e->name);
 	if (r->fs->unlinkat(fd, e->name, 0) == 0) {
 		note_progress(node);
 		say_removed(r, node->dir, e->name, "removed %q");
