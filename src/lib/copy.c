@@ -234,13 +234,27 @@ static bool make_usable(struct item *it, struct cp_node *cn, int fd)
 	return false;
 }
 
+/* Whether there is an empty directory at the target; where there was nothing, we have made it. */
+static bool is_empty_target(struct item *it)
+{
+	const struct pfu_fsys *fs = it->c->fs;
+	int fd = fs->openat(it->dfd, it->dname, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC, 0);
+	bool empty = fd >= 0 && pfu_dir_is_empty(fs, fd) == 1;
+
+	if (fd >= 0)
+		fs->close(fd);
+	errno = EEXIST;
+	return empty;
+}
+
 static bool make_directory(struct item *it, struct cp_node *cn)
 {
 	struct pfu_dirfd *d;
 	bool ok;
 
 	cn->omitted = pfu_attrs_omit(it->c->options, cn->st.st_mode);
-	if (it->c->fs->mkdirat(it->dfd, it->dname, cn->st.st_mode & 07777 & ~cn->omitted) != 0) {
+	if (it->c->fs->mkdirat(it->dfd, it->dname, cn->st.st_mode & 07777 & ~cn->omitted) != 0 &&
+		!(errno == EEXIST && pfu_may_be_unheard(it) && is_empty_target(it))) {
 		pfu_fail_target(it, errno, "cannot create directory %q");
 		return false;
 	}
@@ -1133,7 +1147,7 @@ static bool run(struct copying *c)
 		.in_turn = true,
 		.sort = true,
 		.bound = WAITING,
-		.iobuf_size = PFU_COPY_BUFFER,
+		.iobuf_size = PFU_COPY_BUFFER_NETWORK, /* touched only as far as a file needs it */
 		.cancel = o->cancel,
 		.ctx = c,
 	};

@@ -572,28 +572,6 @@ static bool is_allowed(struct pfu_local *l, struct rm_node *rn, int fd)
 	return true;
 }
 
-/* Whether an open directory has no entries: 1, 0, or -1 with errno. */
-static int is_empty(struct pfu_local *l, int fd)
-{
-	bool empty = true;
-	char buf[4096] __attribute__((aligned(8)));
-	ssize_t n;
-
-	while (empty && (n = l->fs->getdents(fd, buf, sizeof(buf))) > 0) {
-		struct pfu_dirent *e;
-		ssize_t at;
-
-		for (at = 0; at < n; at += e->d_reclen) {
-			e = (struct pfu_dirent *)(void *)(buf + at);
-			if (strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0)
-				empty = false;
-		}
-	}
-	if ((empty && n < 0) || l->fs->lseek(fd, 0, SEEK_SET) < 0)
-		return -1;
-	return empty;
-}
-
 /* The question before a directory is entered.  Settles the node if it is not to be. */
 static bool may_enter(struct pfu_local *l, struct rm_node *rn, int fd)
 {
@@ -614,7 +592,7 @@ static bool may_enter(struct pfu_local *l, struct rm_node *rn, int fd)
 	}
 	if (!protected && !r->options->ask_always)
 		return true;
-	empty = is_empty(l, fd);
+	empty = pfu_dir_is_empty(l->fs, fd);
 	if (empty == 1) {
 		if (ask(r, rn->node.dir, rn->shown,
 			protected ? "remove write-protected %s %q? " : "remove %s %q? ",
@@ -681,7 +659,8 @@ static bool leave(struct pfu_local *l, struct pfu_node *node)
 		node_removed(r, rn, "removed directory %q");
 		return true;
 	}
-	if (vanished(r, rn, errno) || (errno == ENOENT && r->network && !is_top(rn))) {
+	/* Over a network: the reply to a first attempt was lost. */
+	if (vanished(r, rn, errno) || (errno == ENOENT && r->network)) {
 		node_vanished(rn);
 		return true;
 	}
@@ -755,7 +734,7 @@ static void remove_empty(struct pfu_local *l, size_t i, const char *name)
 	struct removal *r = removal_of(l);
 	/* A slash at the end of its name leads through a link; but rmdir() does not take that. */
 	int fd = r->fs->openat(AT_FDCWD, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC, 0);
-	int err = errno, empty = fd >= 0 ? is_empty(l, fd) : -1;
+	int err = errno, empty = fd >= 0 ? pfu_dir_is_empty(l->fs, fd) : -1;
 	enum answer answer;
 
 	if (fd >= 0)
