@@ -532,6 +532,21 @@ static bool is_root(struct removal *r, const struct stat *st)
 	return r->has_root && st->st_dev == r->root.st_dev && st->st_ino == r->root.st_ino;
 }
 
+/* Says that an operand was not compared with the directory it is in. */
+static void say_no_parent(struct removal *r, struct rm_node *rn)
+{
+	const char *name = rn->node.dir->name;
+	char *shown = pfu_dir_path(rn->node.dir, rn->shown);
+	char *parent = pfu_dir_path(rn->node.dir, "..");
+
+	atomic_store(&r->failed, true);
+	if (!r->first_pass)
+		pfu_message(r->report, PFU_ERROR, 0, "failed to stat %q: skipping %q",
+			    parent ? parent : name, shown ? shown : name);
+	free(shown);
+	free(parent);
+}
+
 /* Whether a directory may be entered where rm refuses some.  Reports it if not. */
 static bool is_allowed(struct pfu_local *l, struct rm_node *rn, int fd)
 {
@@ -559,7 +574,12 @@ static bool is_allowed(struct pfu_local *l, struct rm_node *rn, int fd)
 			return false;
 		}
 		if (r->options->preserve_root == PFU_PRESERVE_ROOT_ALL &&
-		    (r->fs->fstatat(fd, "..", &up, 0) != 0 || up.st_dev != st.st_dev)) {
+		    r->fs->fstatat(fd, "..", &up, 0) != 0) {
+			node_stays(r, rn, 0, NULL);
+			say_no_parent(r, rn);
+			return false;
+		}
+		if (r->options->preserve_root == PFU_PRESERVE_ROOT_ALL && up.st_dev != st.st_dev) {
 			node_stays(r, rn, 0, "skipping %q, since it's on a different device");
 			pfu_message(r->report, PFU_ERROR, 0,
 				    "and --preserve-root=all is in effect");
