@@ -382,6 +382,7 @@ static void work(struct pfu_worker *worker)
 	struct pfu_pool *pool = worker->pool;
 	struct pfu_task *task;
 	struct pfu_group *group;
+	bool beside;
 
 	pthread_mutex_lock(&pool->lock);
 	for (;;) {
@@ -397,10 +398,11 @@ static void work(struct pfu_worker *worker)
 		pthread_mutex_unlock(&pool->lock);
 
 		group = task->group;
+		beside = task->beside;
 		task->run(worker, task);
 
 		pthread_mutex_lock(&pool->lock);
-		pfu_queue_done(&pool->queue, group);
+		pfu_queue_done(&pool->queue, group, beside);
 		count_down(worker, group);
 		if (pool->options.adapt_from)
 			adapt(pool);

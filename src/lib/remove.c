@@ -392,6 +392,15 @@ static int fd_above(struct pfu_local *l, struct rm_node *rn, struct pfu_dirfd **
 	return *parent ? (*parent)->fd : -1;
 }
 
+/* As look_up(), for a directory: its attributes, which have changed, are not asked for. */
+static void look_up_directory(struct removal *r, int dirfd, const char *name)
+{
+	int fd = r->fs->openat(dirfd, name, O_PATH | O_NOFOLLOW | O_CLOEXEC, 0);
+
+	if (fd >= 0)
+		r->fs->close(fd);
+}
+
 /* Calls unlinkat() on the node's own name. */
 static int unlink_node(struct pfu_local *l, struct rm_node *rn, int flags)
 {
@@ -415,6 +424,8 @@ static int unlink_node(struct pfu_local *l, struct rm_node *rn, int flags)
 			pfu_dirfds_drop(l->dirfds, dir);
 		}
 	}
+	if (r->network)
+		look_up_directory(r, fd, dir->name);
 	rc = r->fs->unlinkat(fd, dir->name, flags);
 	err = rc == 0 ? 0 : reason(r, fd, dir->name, errno);
 	pfu_dirfds_put(l->dirfds, parent);

@@ -318,6 +318,7 @@ static void submit_listing(struct pfu_local *l, struct pfu_node *node)
 {
 	node->listing.run = run_listing;
 	node->listing.group = &node->group;
+	node->listing.beside = false;
 	node->listing.next = NULL; /* what was behind it when it waited last */
 	if (!node->refused)
 		pfu_walk_share(l, node);
@@ -389,6 +390,7 @@ static bool complete_node(struct pfu_worker *worker, struct pfu_group *group)
 	if (w->leave_above) {
 		node->listing.run = run_leave;
 		node->listing.group = group->parent;
+		node->listing.beside = true; /* leave() may look the name up first */
 		node->listing.next = NULL;
 		pfu_pool_submit(w->pool, &node->listing);
 		return false;
