@@ -81,7 +81,7 @@ LIB_SRC    := $(sort $(wildcard src/lib/*.c))
 MAIN_SRC   := $(sort $(wildcard src/pcp.c src/prm.c))
 SHARED_SRC := $(sort $(filter-out $(MAIN_SRC),$(wildcard src/*.c)))
 UNIT_SRC   := $(sort $(wildcard tests/unit/*.c))
-SHIM_SRC   := $(wildcard tests/tools/faultshim.c)
+SHIM_SRC   := $(sort $(wildcard tests/tools/*shim.c))
 TOOL_SRC   := $(sort $(filter-out $(SHIM_SRC),$(wildcard tests/tools/*.c)))
 BENCH_SRC  := $(sort $(wildcard bench/*.c))
 HEADERS    := $(sort $(wildcard include/pfu/*.h))
@@ -89,7 +89,7 @@ HEADERS    := $(sort $(wildcard include/pfu/*.h))
 PROGRAMS   := $(MAIN_SRC:src/%.c=bin/%)
 LIBRARY    := lib/libpfu.a
 UNIT       := $(UNIT_SRC:tests/unit/%.c=build/tests/unit/%)
-SHIM       := $(SHIM_SRC:tests/tools/%.c=build/tests/%.so)
+SHIMS      := $(SHIM_SRC:tests/tools/%.c=build/tests/%.so)
 TOOLS      := $(TOOL_SRC:tests/tools/%.c=build/tests/%)
 BENCH      := $(BENCH_SRC:bench/%.c=build/bench/%)
 
@@ -113,7 +113,7 @@ $(UNIT:%=$(O)/%): private OWN_LIBS = $(PROBED_CMOCKA_LIBS)
 all: programs library
 programs: $(PROGRAMS)
 library: $(LIBRARY)
-tests-build: need-cmocka $(UNIT) $(TOOLS) $(SHIM) $(BENCH)
+tests-build: need-cmocka $(UNIT) $(TOOLS) $(SHIMS) $(BENCH)
 bench-build: $(BENCH) $(TOOLS)
 
 .PHONY: need-cmocka
@@ -205,12 +205,12 @@ publish = @mkdir -p $(@D) && cp -f $< $@.new && mv -f $@.new $@
 $(PROGRAMS) $(LIBRARY) $(UNIT) $(TOOLS) $(BENCH): %: $(O)/% build/variant
 	$(publish)
 
-# The fault shim is loaded into whatever runs, so it never has a sanitizer of its own.
-$(SHIM): $(SHIM_SRC) $(O)/flags
+# A shim is loaded into whatever runs, so it never has a sanitizer of its own.
+$(SHIMS): build/tests/%.so: tests/tools/%.c $(O)/flags
 	@mkdir -p $(@D)
 	$(call short,CC,$<) $(CC) $(CPPFLAGS_ALL) -std=gnu11 -O2 -g -pthread $(WARNINGS) -fPIC -shared -MMD -MP -MF $@.d -o $@ $< -ldl
 
--include $(wildcard $(ALL_OBJ:.o=.d) $(SHIM).d)
+-include $(wildcard $(ALL_OBJ:.o=.d) $(SHIMS:=.d))
 
 # --- Tests ----------------------------------------------------------------------------------------------------------
 

@@ -64,6 +64,13 @@ static int change_mode(const struct pfu_attrs *a, mode_t mode)
 	return a->fs->fchmodat(a->target_dirfd, a->target_name, mode, AT_SYMLINK_NOFOLLOW);
 }
 
+static int stat_target(const struct pfu_attrs *a, struct stat *st)
+{
+	if (a->out >= 0)
+		return a->fs->fstat(a->out, st);
+	return a->fs->fstatat(a->target_dirfd, a->target_name, st, AT_SYMLINK_NOFOLLOW);
+}
+
 static int change_owner(const struct pfu_attrs *a, uid_t uid, gid_t gid)
 {
 	if (a->out >= 0)
@@ -353,15 +360,14 @@ static bool settle_mode(const struct pfu_attrs *a, mode_t mode)
 {
 	mode_t default_mode = S_ISDIR(mode) || S_ISSOCK(mode) ? 0777 : 0666;
 	mode_t omitted = a->omitted & ~a->options->umask;
+	struct stat st;
 
 	if (a->before)
 		return true;
 	if (a->options->no_preserve_mode) {
-		struct stat st;
-
-		/* What a directory inherited (a set-group-ID bit) is to stay. */
-		if (S_ISDIR(mode) && a->out >= 0 && a->fs->fstat(a->out, &st) == 0)
-			default_mode |= st.st_mode & S_ISGID;
+		/* What a directory inherited (a set-group-ID bit) is to stay, and what a device was made with. */
+		if (!S_ISREG(mode) && stat_target(a, &st) == 0)
+			default_mode |= st.st_mode & SPECIAL_BITS;
 		if (change_mode(a, default_mode & ~a->options->umask) == 0)
 			return true;
 		complain(a, errno, "setting permissions for %q");
@@ -375,11 +381,7 @@ static bool settle_mode(const struct pfu_attrs *a, mode_t mode)
 		mode = mode & 0777 & ~a->options->umask;
 	} else {
 		/* What it inherited (a set-group-ID bit) is to stay. */
-		struct stat st;
-
-		if ((a->out >= 0 ? a->fs->fstat(a->out, &st) :
-				   a->fs->fstatat(a->target_dirfd, a->target_name, &st,
-						  AT_SYMLINK_NOFOLLOW)) != 0) {
+		if (stat_target(a, &st) != 0) {
 			complain(a, errno, "cannot stat %q");
 			return false;
 		}

@@ -10,6 +10,8 @@
 #include <unistd.h>
 
 #define BUF_SIZE ((size_t)32 << 10)
+/* Of a backup, in bytes: as GNU cp has it, one less than what a file system takes. */
+#define LONGEST_NAME 254
 
 /* The number in an entry's name if it is a numbered backup of the file called base; else 0. */
 static unsigned long long number_of(const char *entry, const char *base, size_t base_len)
@@ -50,17 +52,34 @@ static unsigned long long highest(const struct pfu_fsys *fs, int dirfd, const ch
 	return max;
 }
 
-/* The backup's name for a number, or, 0, with the suffix. */
-static char *backup_name(const char *name, const char *suffix, unsigned long long number)
+static const char *base_of(const char *name)
+{
+	const char *slash = strrchr(name, '/');
+
+	return slash ? slash + 1 : name;
+}
+
+/*
+ * The backup's name for a number, or, 0, with the suffix.  One that no file can have
+ * is cut short, and ends with a mere tilde.
+ */
+static char *backup_name(const char *name, const char *suffix, unsigned long long number, bool *cut)
 {
 	char *backup;
-	int rc;
+	int rc, longest;
 
 	if (number)
 		rc = asprintf(&backup, "%s.~%llu~", name, number);
 	else
 		rc = asprintf(&backup, "%s%s", name, suffix);
-	return rc < 0 ? NULL : backup;
+	if (rc < 0)
+		return NULL;
+	*cut = strlen(base_of(name)) + ((size_t)rc - strlen(name)) > LONGEST_NAME;
+	if (!*cut)
+		return backup;
+	free(backup);
+	longest = (int)(base_of(name) - name) + LONGEST_NAME - 1;
+	return asprintf(&backup, "%.*s~", longest, name) < 0 ? NULL : backup;
 }
 
 /* Renames without replacing anything, as far as the file system can promise that. */
@@ -83,14 +102,13 @@ static int rename_new(const struct pfu_fsys *fs, int dirfd, const char *from, co
 static bool choose(unsigned long long *number, const struct pfu_fsys *fs, int dirfd,
 		   const char *name, enum pfu_backup kind)
 {
-	const char *slash = strrchr(name, '/');
-	const char *base = slash ? slash + 1 : name;
+	const char *base = base_of(name);
 	char *dir;
 
 	*number = 0;
 	if (kind == PFU_BACKUP_SIMPLE)
 		return true;
-	dir = slash ? strndup(name, (size_t)(base - name)) : strdup(".");
+	dir = base > name ? strndup(name, (size_t)(base - name)) : strdup(".");
 	if (!dir)
 		return false;
 	*number = highest(fs, dirfd, dir, base);
@@ -104,8 +122,10 @@ char *pfu_backup_name(const struct pfu_fsys *fs, int dirfd, const char *name,
 		      enum pfu_backup kind, const char *suffix)
 {
 	unsigned long long number;
+	bool cut;
 
-	return choose(&number, fs, dirfd, name, kind) ? backup_name(name, suffix, number) : NULL;
+	return choose(&number, fs, dirfd, name, kind) ? backup_name(name, suffix, number, &cut) :
+							NULL;
 }
 
 char *pfu_backup_make(const struct pfu_fsys *fs, int dirfd, const char *name,
@@ -113,12 +133,13 @@ char *pfu_backup_make(const struct pfu_fsys *fs, int dirfd, const char *name,
 {
 	unsigned long long number;
 	char *backup;
+	bool cut;
 	int rc;
 
 	if (!choose(&number, fs, dirfd, name, kind))
 		return NULL;
 	for (;;) {
-		backup = backup_name(name, suffix, number);
+		backup = backup_name(name, suffix, number, &cut);
 		if (!backup) {
 			errno = ENOMEM;
 			return NULL;
@@ -128,7 +149,7 @@ char *pfu_backup_make(const struct pfu_fsys *fs, int dirfd, const char *name,
 		if (rc == 0)
 			return backup;
 		free(backup);
-		if (!number || errno != EEXIST)
+		if (!number || cut || errno != EEXIST)
 			return NULL;
 		number++;
 	}

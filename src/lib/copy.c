@@ -28,6 +28,9 @@
 /* So many diagnostics about a full file system are shown, the others counted. */
 #define NO_SPACE_TOLD 20
 
+/* What directories on the way of --parents have of their sources, if that is to be preserved. */
+#define PARENT_ATTRIBUTES (PFU_ATTR_MODE | PFU_ATTR_OWNERSHIP | PFU_ATTR_TIMESTAMPS)
+
 /* --parents: a directory on the way to a target, to be given its source's attributes at the end. */
 struct parent {
 	struct parent *next;
@@ -103,15 +106,32 @@ static void remember(struct copying *c, const struct stat *st, size_t operand, c
 	pthread_mutex_unlock(&c->lock);
 }
 
-/* The path of the copy of a directory that this operand or an earlier one has brought up; or NULL. */
-static char *recall(struct copying *c, const struct stat *st, size_t operand)
+/* Takes back what was remembered for an operand, of which nothing has come. */
+static void forget(struct copying *c, size_t operand)
+{
+	struct known_dir *k;
+
+	pthread_mutex_lock(&c->lock);
+	for (k = c->known; k; k = k->next) {
+		if (k->operand == operand)
+			k->operand = SIZE_MAX;
+	}
+	pthread_mutex_unlock(&c->lock);
+}
+
+/*
+ * The path of the copy of a directory that this operand or an earlier one has brought
+ * up; or NULL.  An operand itself (top) is not asked for what it brings up.
+ */
+static char *recall(struct copying *c, const struct stat *st, size_t operand, bool top)
 {
 	struct known_dir *k;
 	char *target = NULL;
 
 	pthread_mutex_lock(&c->lock);
 	for (k = c->known; k && !target; k = k->next) {
-		if (k->dev == st->st_dev && k->ino == st->st_ino && k->operand <= operand)
+		if (k->dev == st->st_dev && k->ino == st->st_ino &&
+			(top ? k->operand < operand : k->operand <= operand))
 			target = strdup(k->target);
 	}
 	pthread_mutex_unlock(&c->lock);
@@ -149,23 +169,32 @@ static void tell_into_itself(struct copying *c, size_t operand)
 	free(target);
 }
 
+/* -x: whether the directory is made, but not entered. */
+static bool is_other_file_system(const struct item *it, const struct cp_node *cn)
+{
+	return it->c->options->one_file_system && it->node &&
+	       cn->st.st_dev != it->node->st.st_dev;
+}
+
 /* Whether a directory may be copied as far as others are concerned.  Reports it if not. */
 static bool is_new_directory(struct item *it, struct cp_node *cn)
 {
 	struct copying *c = it->c;
-	char *earlier = recall(c, &cn->st, cn->operand);
+	char *earlier = recall(c, &cn->st, cn->operand, is_top(cn));
 	char *target = pfu_item_target(it);
 	bool is_new = false;
 
 	if (!earlier || !target) {
 		is_new = true;
-	} else if (is_same_path(c, earlier, &cn->st)) {
-		tell_into_itself(c, cn->operand);
 	} else if (strcmp(earlier, target) == 0 ||
 		   pfu_same_entry(c->fs, AT_FDCWD, earlier, AT_FDCWD, target)) {
 		pfu_message(c->report, PFU_WARNING, 0,
 			"warning: source directory %q specified more than once",
 			c->operands[cn->operand].source);
+	} else if (is_same_path(c, earlier, &cn->st)) {
+		is_new = is_other_file_system(it, cn);
+		if (!is_new)
+			tell_into_itself(c, cn->operand);
 	} else if (c->follow_all || (is_top(cn) && c->follow_operands)) {
 		is_new = true;
 	} else {
@@ -297,9 +326,7 @@ static bool prepare_target(struct item *it, struct cp_node *cn)
 	struct target t = { .is_new = true };
 	bool ok = false;
 
-	if (!it->fresh && pfu_check_target(it, &cn->st, &t) != GO_ON)
-		return false;
-	if (!is_new_directory(it, cn))
+	if ((!it->fresh && pfu_check_target(it, &cn->st, &t) != GO_ON) || !is_new_directory(it, cn))
 		goto out;
 	if ((it->c->follow_all || (cn->node.dir->flags & PFU_DIR_FOLLOW)) && is_cyclic(cn))
 		pfu_fail_source(it, 0, "cannot copy cyclic symbolic link %q");
@@ -307,9 +334,9 @@ static bool prepare_target(struct item *it, struct cp_node *cn)
 		ok = make_directory(it, cn);
 	else
 		ok = use_directory(it, cn, &t);
-	if (ok && is_top(cn))
-		remember(it->c, &cn->st, cn->operand, pfu_item_target(it));
 out:
+	if (!ok && is_top(cn))
+		forget(it->c, cn->operand);
 	if (!ok && t.backup)
 		pfu_undo_backup(it, &t);
 	free(t.backup);
@@ -344,7 +371,6 @@ static bool look_at_source(struct item *it, struct cp_node *cn, int *open_errno)
 
 static bool enter_item(struct item *it, struct cp_node *cn)
 {
-	struct copying *c = it->c;
 	int open_errno;
 
 	if (!look_at_source(it, cn, &open_errno))
@@ -354,10 +380,12 @@ static bool enter_item(struct item *it, struct cp_node *cn)
 		(void)pfu_copy_entry(it);
 		return false;
 	}
+	if (is_top(cn) && it->c->count == 1)
+		remember(it->c, &cn->st, cn->operand, pfu_item_target(it));
 	if (!prepare_target(it, cn))
 		return false;
 	cn->dropped = false;
-	if (c->options->one_file_system && it->node && cn->st.st_dev != it->node->st.st_dev)
+	if (is_other_file_system(it, cn))
 		return false;
 	if (open_errno) {
 		pfu_fail_source(it, open_errno, "cannot access %q");
@@ -516,6 +544,8 @@ static bool wants_attributes(const struct copying *c, const struct cp_node *cn)
 {
 	const struct pfu_copy_options *o = c->options;
 
+	if (!cn->fresh && cn->before.st_dev == cn->st.st_dev && cn->before.st_ino == cn->st.st_ino)
+		return false; /* with -n a directory may be copied to itself */
 	return (o->preserve & ~(unsigned int)PFU_ATTR_LINKS) ||
 	       (cn->fresh && (cn->restore || o->no_preserve_mode || (cn->omitted & ~o->umask)));
 }
@@ -616,11 +646,14 @@ static struct parent *new_parent(struct copying *c, const char *source, const ch
 	}
 	if (!p || !p->source || !p->target) {
 		complain_parent(c, ENOMEM, "cannot make directory %q", target);
-	} else if (c->fs->fstatat(AT_FDCWD, source, &p->st, 0) != 0) {
-		atomic_store(&c->failed, true);
-		pfu_message(c->report, PFU_ERROR, errno, "failed to get attributes of %q", source);
 	} else {
-		return p;
+		int err = c->fs->fstatat(AT_FDCWD, source, &p->st, 0) != 0 ? errno : 0;
+
+		if (!err && S_ISDIR(p->st.st_mode))
+			return p;
+		atomic_store(&c->failed, true);
+		pfu_message(c->report, PFU_ERROR, err ? err : ENOTDIR,
+			"failed to get attributes of %q", source);
 	}
 	free_parent(p);
 	return NULL;
@@ -633,7 +666,9 @@ static bool make_missing_parent(struct copying *c, int dirfd, struct parent *p)
 	char *path;
 
 	p->made = true;
-	p->omitted = pfu_attrs_omit(c->options, p->st.st_mode);
+	/* Without -p it has at once the mode that it keeps. */
+	if (c->options->preserve & (PFU_ATTR_MODE | PFU_ATTR_OWNERSHIP))
+		p->omitted = pfu_attrs_omit(c->options, p->st.st_mode);
 	if (c->options->no_preserve_mode)
 		p->st.st_mode |= 0777;
 	if (c->fs->mkdirat(dirfd, p->target, p->st.st_mode & 07777 & ~p->omitted) != 0) {
@@ -658,6 +693,14 @@ static bool make_missing_parent(struct copying *c, int dirfd, struct parent *p)
 	return false;
 }
 
+/* Whether what is there can be on the way to something; complains if not. */
+static bool is_parent(struct copying *c, const char *target, const struct stat *st)
+{
+	if (!S_ISDIR(st->st_mode))
+		complain_parent(c, 0, "%q exists but is not a directory", target);
+	return S_ISDIR(st->st_mode);
+}
+
 /* Makes one directory on the way to an operand's target, or finds it there. */
 static bool make_parent(struct copying *c, int dirfd, const char *source, const char *target)
 {
@@ -671,15 +714,12 @@ static bool make_parent(struct copying *c, int dirfd, const char *source, const 
 		p = new_parent(c, source, target);
 		if (!p || !make_missing_parent(c, dirfd, p))
 			goto fail;
-	} else if (!S_ISDIR(st.st_mode)) {
-		complain_parent(c, 0, "%q exists but is not a directory", target);
-		return false;
-	} else if (!(c->options->preserve & ~(unsigned int)PFU_ATTR_LINKS)) {
-		return true;
-	} else {
+	} else if (c->options->preserve & PARENT_ATTRIBUTES) {
 		p = new_parent(c, source, target);
-		if (!p)
-			return false;
+		if (!p || !is_parent(c, target, &st))
+			goto fail;
+	} else {
+		return is_parent(c, target, &st);
 	}
 	p->next = c->parents;
 	c->parents = p;
@@ -694,8 +734,19 @@ static bool make_parents(struct copying *c, int dirfd, const struct pfu_copy_ope
 {
 	char *target = strdup(op->target), *source = strdup(op->source), *slash = target;
 	size_t lead;
+	struct stat st;
 	bool ok = target && source;
 
+	/* Where all of them are there none is touched. */
+	if (ok && (slash = strrchr(target, '/'))) {
+		*slash = '\0';
+		if (c->fs->fstatat(dirfd, target, &st, 0) == 0) {
+			ok = is_parent(c, target, &st);
+			goto out;
+		}
+		*slash = '/';
+	}
+	slash = target;
 	/* The target is the source without leading slashes. */
 	for (lead = 0; ok && source[lead] == '/'; lead++)
 		;
@@ -714,6 +765,7 @@ static bool make_parents(struct copying *c, int dirfd, const struct pfu_copy_ope
 		while (*slash == '/')
 			slash++;
 	}
+out:
 	free(target);
 	free(source);
 	return ok;
@@ -728,6 +780,7 @@ static void finish_parents(struct copying *c)
 
 	/* They are no copies: without -p their mode is what mkdir() made of it. */
 	options.no_preserve_mode = false;
+	options.preserve &= PARENT_ATTRIBUTES;
 	if (c->parents)
 		dirfd = c->fs->openat(
 			AT_FDCWD, c->directory->name, O_PATH | O_DIRECTORY | O_CLOEXEC, 0);
@@ -830,26 +883,35 @@ static void start_directory(struct item *it)
 		pfu_walk_submit(c->walk, &cn->node);
 }
 
+/* Whether an operand before this one has had its base name. */
+static bool is_name_repeated(struct copying *c, const char *source)
+{
+	size_t len = pfu_name_length(source), at = len;
+	bool repeated;
+
+	while (at > 0 && source[at - 1] != '/')
+		at--;
+	pthread_mutex_lock(&c->lock);
+	repeated = pfu_names_add(&c->sources, source + at, len - at) == 0;
+	pthread_mutex_unlock(&c->lock);
+	return repeated;
+}
+
 /*
- * Whether an operand is a file that has been copied to the same target before: a
- * slip, which is told and does no harm.
+ * Whether an operand is a file that has been an operand before: a slip, which is told
+ * and does no harm.
  */
 static bool is_repeated(struct item *it)
 {
 	struct copying *c = it->c;
-	const struct pfu_copy_operand *op = &c->operands[it->operand];
-	size_t len = pfu_name_length(op->target), i;
 	struct stat st;
+	size_t i;
 
-	if (c->options->backup || !pfu_was_created(it) || pfu_stat_source(it, &st) != 0 ||
-	    S_ISDIR(st.st_mode))
+	if (c->options->backup || c->count == 1 || !is_name_repeated(c, it->sname) ||
+	    pfu_stat_source(it, &st) != 0 || S_ISDIR(st.st_mode))
 		return false;
 	for (i = it->operand; i-- > 0;) {
-		const struct pfu_copy_operand *before = &c->operands[i];
-
-		if (pfu_name_length(before->target) == len &&
-		    strncmp(before->target, op->target, len) == 0 &&
-		    pfu_same_entry(c->fs, AT_FDCWD, before->source, AT_FDCWD, op->source)) {
+		if (pfu_same_entry(c->fs, AT_FDCWD, c->operands[i].source, AT_FDCWD, it->sname)) {
 			pfu_message(c->report, PFU_WARNING, 0,
 				    "warning: source file %q specified more than once", it->sname);
 			return true;
@@ -1000,22 +1062,67 @@ static struct stat *directories_above(struct copying *c, size_t *n)
 	return list;
 }
 
-/* Whether the target directory is, or is in, one of the operands; true if that cannot be told. */
-static bool is_target_within(struct copying *c)
+/* The name of a directory as a file, in a form that two spellings of its path share. */
+static int note_directory(struct pfu_names *set, const struct stat *st)
+{
+	char id[64];
+	int len = snprintf(id, sizeof(id), "%llx:%llx", (unsigned long long)st->st_dev,
+			   (unsigned long long)st->st_ino);
+
+	return pfu_names_add(set, id, (size_t)len);
+}
+
+/*
+ * Remembers all directories among the operands, for the earlier ones to be known when
+ * they are met below a later one, though that may be first.  Returns whether they meet:
+ * the target directory is, or is in, one of them, or two are the same; true if that
+ * cannot be told.
+ */
+static bool remember_operands(struct copying *c)
 {
 	size_t above, i, k;
 	struct stat *list = directories_above(c, &above), st;
-	bool within = !list;
+	struct pfu_names seen = { 0 };
+	bool meet = !list;
+	int flags = c->follow_operands ? 0 : AT_SYMLINK_NOFOLLOW;
 
-	for (i = 0; i < c->count && !within; i++) {
-		if (c->fs->fstatat(AT_FDCWD, c->operands[i].source, &st, 0) != 0 ||
+	for (i = 0; i < c->count; i++) {
+		if (c->fs->fstatat(AT_FDCWD, c->operands[i].source, &st, flags) != 0 ||
 			!S_ISDIR(st.st_mode))
 			continue;
-		for (k = 0; k < above && !within; k++)
-			within = st.st_dev == list[k].st_dev && st.st_ino == list[k].st_ino;
+		remember(c, &st, i, operand_target(c, i));
+		meet = meet || note_directory(&seen, &st) != 1;
+		for (k = 0; k < above && !meet; k++)
+			meet = st.st_dev == list[k].st_dev && st.st_ino == list[k].st_ino;
 	}
+	pfu_names_clear(&seen);
 	free(list);
-	return within;
+	return meet;
+}
+
+/*
+ * Whether the operands are different entries of one directory, as those of "dir/" and a star are:
+ * then no file is met below two of them by the same name.
+ */
+static bool are_siblings(const struct copying *c)
+{
+	const char *first = c->operands[0].source;
+	const char *slash = strrchr(first, '/');
+	size_t dir = slash ? (size_t)(slash - first) + 1 : 0, i;
+	struct pfu_names seen = { 0 };
+	bool siblings = true;
+
+	for (i = 0; i < c->count && siblings; i++) {
+		const char *source = c->operands[i].source, *name;
+
+		siblings = strncmp(source, first, dir) == 0;
+		name = source + (siblings ? dir : 0);
+		siblings = siblings && *name && !strchr(name, '/') &&
+			   !pfu_name_is_dots(name, strlen(name)) &&
+			   pfu_names_add(&seen, name, strlen(name)) == 1;
+	}
+	pfu_names_clear(&seen);
+	return siblings;
 }
 
 /* Passes diagnostics on; but when a target is full, not one for each of a million files. */
@@ -1106,14 +1213,15 @@ static bool prepare(struct copying *c, const char *directory)
 	}
 	c->default_acl = may_inherit_acl(c);
 	if (o->preserve & PFU_ATTR_LINKS) {
-		c->links = pfu_links_new(!c->follow_operands);
+		c->links = pfu_links_new(!c->follow_operands && (c->count == 1 || are_siblings(c)));
 		if (!c->links) {
 			pfu_message(c->report, PFU_ERROR, ENOMEM, "cannot start");
 			return false;
 		}
 	}
 	/* Copying into itself must meet the same obstacles whatever the number of workers. */
-	c->in_turn = o->parents || has_dot_target(c) || (o->recursive && c->count > 1 && is_target_within(c));
+	c->in_turn = (o->recursive && c->count > 1 && remember_operands(c)) || o->parents ||
+		     has_dot_target(c);
 	return true;
 }
 
@@ -1202,6 +1310,7 @@ bool pfu_copy(const struct pfu_copy_options *options, const struct pfu_report *r
 	tell_no_space(&c);
 	pfu_names_clear(&c.targets);
 	pfu_names_clear(&c.created);
+	pfu_names_clear(&c.sources);
 	pfu_links_free(c.links);
 	pfu_fspairs_free(&c.pairs);
 	pfu_dir_unref(c.directory);

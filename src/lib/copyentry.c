@@ -187,12 +187,22 @@ static bool is_current(const struct item *it, const struct stat *st, const struc
 	return d.tv_sec > s.tv_sec || (d.tv_sec == s.tv_sec && d.tv_nsec >= s.tv_nsec);
 }
 
+static const char *base_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
 static bool is_directory(const struct stat *st)
 {
 	return S_ISDIR(st->st_mode);
 }
 
-/* Whether the source is what the target's backup is going to be written over. */
+/*
+ * Whether the source is what the target's backup is going to be written over.  Another
+ * name of the same file is not: the source keeps its own.
+ */
 static bool is_target_backup(const struct item *it, const struct stat *st)
 {
 	const struct pfu_copy_options *o = it->c->options;
@@ -202,7 +212,8 @@ static bool is_target_backup(const struct item *it, const struct stat *st)
 
 	if (o->backup == PFU_BACKUP_NUMBERED || asprintf(&name, "%s%s", it->dname, o->suffix) < 0)
 		return false;
-	is = it->c->fs->fstatat(it->dfd, name, &old, 0) == 0 && old.st_dev == st->st_dev &&
+	is = strcmp(base_name(it->sname), base_name(name)) == 0 &&
+	     it->c->fs->fstatat(it->dfd, name, &old, 0) == 0 && old.st_dev == st->st_dev &&
 	     old.st_ino == st->st_ino;
 	free(name);
 	return is;
@@ -249,6 +260,8 @@ static enum outcome leave_alone(struct item *it, const struct stat *st, struct t
 		/* Other names of the source become links to what is there. */
 		enum outcome linked = pfu_link_to_copy(it, st, t, &first);
 
+		if (linked == COPIED)
+			say_skipped(it);
 		if (linked != GO_ON)
 			return linked;
 		if (first)
@@ -278,6 +291,7 @@ static enum outcome never_replace(struct item *it)
 static enum outcome check_existing(struct item *it, const struct stat *st, struct target *t)
 {
 	const struct pfu_copy_options *o = it->c->options;
+	bool backed_up = o->backup && !pfu_name_is_dots(it->sname, pfu_name_length(it->sname));
 	enum outcome verdict;
 	bool done;
 
@@ -294,7 +308,7 @@ static enum outcome check_existing(struct item *it, const struct stat *st, struc
 		return verdict;
 	if (done)
 		return COPIED;
-	if (!is_directory(st) != !is_directory(&t->st) && !o->backup) {
+	if (!is_directory(st) != !is_directory(&t->st) && !backed_up) {
 		pfu_fail_both(it, 0,
 			is_directory(st) ? "cannot overwrite non-directory %q with directory %q"
 					 : "cannot overwrite directory %q with non-directory %q");
@@ -313,7 +327,7 @@ static enum outcome check_existing(struct item *it, const struct stat *st, struc
 			pfu_fail_both(it, 0, "will not overwrite just-created %q with %q");
 		return FAILED;
 	}
-	if (o->backup && !pfu_name_is_dots(it->sname, pfu_name_length(it->sname)) && !is_directory(&t->st))
+	if (backed_up && !is_directory(&t->st))
 		return make_backup(it, st, t);
 	if (!is_directory(&t->st) && !is_directory(st) &&
 		(o->remove_destination ||
@@ -329,6 +343,7 @@ enum outcome pfu_check_target(struct item *it, const struct stat *st, struct tar
 {
 	const struct pfu_copy_options *o = it->c->options;
 	bool as_regular = o->copy_contents || !o->recursive;
+	struct stat link;
 
 	*t = (struct target){.is_new = it->fresh};
 	if (it->fresh)
@@ -340,23 +355,19 @@ enum outcome pfu_check_target(struct item *it, const struct stat *st, struct tar
 	if (it->c->fs->fstatat(it->dfd, it->dname, &t->st, t->lstat ? AT_SYMLINK_NOFOLLOW : 0) == 0)
 		return check_existing(it, st, t);
 	if (errno == ENOENT) {
-		struct stat link;
-
 		t->is_new = true;
-		if (!it->node && !o->backup && !t->lstat && pfu_was_created(it) &&
-			it->c->fs->fstatat(it->dfd, it->dname, &link, AT_SYMLINK_NOFOLLOW) == 0) {
-			pfu_fail_source_first(
-				it, 0, "will not copy %q through just-created symlink %q");
-			return FAILED;
-		}
-		return GO_ON;
-	}
-	if (errno == ELOOP && !t->lstat && o->force) {
+	} else if (errno == ELOOP && !t->lstat && o->force) {
 		t->st.st_mode = S_IFLNK; /* opening will fail, and then it is removed */
-		return GO_ON;
+	} else {
+		pfu_fail_target(it, errno, "cannot stat %q");
+		return FAILED;
 	}
-	pfu_fail_target(it, errno, "cannot stat %q");
-	return FAILED;
+	if (!it->node && !o->backup && !t->lstat && pfu_was_created(it) &&
+		it->c->fs->fstatat(it->dfd, it->dname, &link, AT_SYMLINK_NOFOLLOW) == 0) {
+		pfu_fail_source_first(it, 0, "will not copy %q through just-created symlink %q");
+		return FAILED;
+	}
+	return GO_ON;
 }
 
 bool pfu_may_be_unheard(const struct item *it)
@@ -506,9 +517,11 @@ enum outcome pfu_link_to_copy(
 		err = d ? 0 : errno;
 	}
 	if (!err) {
+		/* With links followed the copy may have gone to where one at its place leads. */
 		struct maker m = {
 			.fd = d ? d->fd : AT_FDCWD,
 			.name = name,
+			.flags = pfu_item_follows(it) ? AT_SYMLINK_FOLLOW : 0,
 			.hard = true,
 			.vacant = !t || t->is_new,
 		};
@@ -641,12 +654,14 @@ static bool is_in_working_directory(const struct item *it)
 	bool is = false;
 
 	if (target) {
+		target[pfu_name_length(target)] = '\0';
 		slash = strrchr(target, '/');
 		if (slash)
 			slash[1] = '\0';
-		is = !slash || (it->c->fs->fstatat(AT_FDCWD, ".", &here, 0) == 0 &&
-				       it->c->fs->fstatat(AT_FDCWD, target, &there, 0) == 0 &&
-				       here.st_dev == there.st_dev && here.st_ino == there.st_ino);
+		/* Of a directory that is not there, making the link will tell. */
+		is = !slash || it->c->fs->fstatat(AT_FDCWD, ".", &here, 0) != 0 ||
+		     it->c->fs->fstatat(AT_FDCWD, target, &there, 0) != 0 ||
+		     (here.st_dev == there.st_dev && here.st_ino == there.st_ino);
 	}
 	free(target);
 	return is;

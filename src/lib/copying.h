@@ -52,10 +52,11 @@ struct copying {
 	atomic_bool told_no_link; /* that a link became a copy is told once */
 
 	pthread_mutex_t many_names; /* held by who overwrites a file that other targets may be, too */
-	pthread_mutex_t lock; /* guards the three below */
+	pthread_mutex_t lock; /* guards the four below */
 	struct known_dir *known;
 	size_t into_itself;       /* 1 + the operand last told to be copied into itself */
 	struct pfu_names created; /* targets of operands that are not directories */
+	struct pfu_names sources; /* base names of the operands that have been looked at */
 
 	/* Of the task that hands out operands, which runs in one worker at a time: */
 	struct pfu_task task;
