@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <locale.h>
+#include <malloc.h>
 #include <pthread.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -17,6 +18,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#define ARENAS 2
 /* More workers than this is a slip of the keyboard. */
 #define NUMBER_MAX 65535
 
@@ -67,6 +69,11 @@ void cli_start(const char *argv0)
 	/* What names and answers are made of; the other categories are files to read for nothing. */
 	setlocale(LC_CTYPE, "");
 	setlocale(LC_MESSAGES, "");
+	/*
+	 * Not one for each thread, which is what the C library makes: whoever lists a
+	 * directory allocates what waits, and each would keep as much as all may.
+	 */
+	mallopt(M_ARENA_MAX, ARENAS);
 	atexit(close_stdout);
 	if (getrlimit(RLIMIT_NOFILE, &rl) == 0 && rl.rlim_cur < rl.rlim_max) {
 		rl.rlim_cur = rl.rlim_max;
