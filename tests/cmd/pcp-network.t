@@ -57,6 +57,24 @@ lost_replies() {
 }
 run_each lost_replies
 
+# A name that means another file by now is looked up again, but not for ever.
+stale() {
+	mkdir s
+	seq 1000 >s/file
+	run_faulty 'openat:ESTALE:1-2:path=file' pcp -r -j1 s d
+	status 0 'stale twice, on opening'
+	same 'stale twice, on opening: copied' s d --no-times
+	struck 'stale'
+	run_faulty 'openat:ESTALE:path=file' pcp -r -j1 s d2
+	status 1 'stale for ever'
+	like "$(cat "$err")" "^pcp: .*'s/file'.*: Stale file handle\$" 'stale for ever: named'
+	run_faulty 'unlinkat:ESTALE:1-2:path=file' prm -r -j1 d
+	status 0 'stale twice, on removal'
+	ok 'stale twice, on removal: gone' test ! -e d
+	struck 'stale'
+}
+run_case stale
+
 # What is in the way and not ours stays an error.
 in_the_way() {
 	mkdir -p s/d
