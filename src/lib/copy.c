@@ -21,8 +21,12 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Bytes of names and directories that wait: some ten thousands of either. */
-#define WAITING ((size_t)2 << 20)
+/*
+ * Bytes of names and directories that wait.  Over a network, where it is good to
+ * have many directories to choose from, some ten thousands of names.
+ */
+#define WAITING_LOCAL ((size_t)1 << 20)
+#define WAITING_NETWORK ((size_t)2 << 20)
 /* So many operands are looked at to find one that tells what kind of file system it is. */
 #define KIND_TRIES 8
 /* So many diagnostics about a full file system are shown, the others counted. */
@@ -1254,7 +1258,6 @@ static bool run(struct copying *c)
 		.enter_above = true,
 		.in_turn = true,
 		.sort = true,
-		.bound = WAITING,
 		.iobuf_size = PFU_COPY_BUFFER_NETWORK, /* touched only as far as a file needs it */
 		.cancel = o->cancel,
 		.ctx = c,
@@ -1267,6 +1270,7 @@ static bool run(struct copying *c)
 		(void)kind_of(c, c->directory->name, &target_flags);
 	c->target_network = target_flags & PFU_FS_NETWORK;
 	wo.network = (kind_of_sources(c) | target_flags) & PFU_FS_NETWORK;
+	wo.bound = wo.network ? WAITING_NETWORK : WAITING_LOCAL;
 	wo.workers = o->workers;
 	if (o->interactive == PFU_INTERACTIVE_ASK)
 		wo.workers = 1; /* questions come one at a time and in order */

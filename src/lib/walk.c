@@ -26,8 +26,8 @@
 #define DIRENT_MAX ((size_t)512)
 /* Some 200,000 names. */
 #define BOUND ((size_t)12 << 20)
-/* What a waiting directory costs, besides its name. */
-#define NODE_BYTES ((size_t)512)
+/* What a waiting directory costs, with what its user adds, besides its name. */
+#define NODE_BYTES ((size_t)1024)
 /* A directory of unknown size is taken for this many files, for deciding on threads. */
 #define NODE_WORK 8
 /* Waiting files that make up for the start of a thread where nothing takes a round trip. */
@@ -735,7 +735,7 @@ static void append(struct lister *li, char *buf, size_t size)
 /* In order: makes a task of what has been listed. */
 static void submit_in_order(struct lister *li)
 {
-	struct chunk *c = li->last;
+	struct chunk *c = li->last, *shrunk;
 
 	li->last = NULL;
 	if (!c)
@@ -744,6 +744,10 @@ static void submit_in_order(struct lister *li)
 		free(c);
 		return;
 	}
+	/* What it had room for is not needed for as long as the directory waits. */
+	shrunk = realloc(c, sizeof(*c) + c->size);
+	if (shrunk)
+		c = shrunk;
 	if (li->l->walk->options.sort)
 		c = sorted(c);
 	c->task = (struct pfu_task){
