@@ -18,7 +18,6 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#define ARENAS 2
 /* More workers than this is a slip of the keyboard. */
 #define NUMBER_MAX 65535
 
@@ -70,10 +69,12 @@ void cli_start(const char *argv0)
 	setlocale(LC_CTYPE, "");
 	setlocale(LC_MESSAGES, "");
 	/*
-	 * Not one for each thread, which is what the C library makes: whoever lists a
-	 * directory allocates what waits, and each would keep as much as all may.
+	 * One heap for all threads: whoever lists a directory allocates what waits, and
+	 * of several heaps each would come to keep as much as all may.  What is allocated
+	 * is for many files at a time, so nobody waits for it.  And where memory is
+	 * limited so that a thread can't have a heap, each allocation is a page or more.
 	 */
-	mallopt(M_ARENA_MAX, ARENAS);
+	mallopt(M_ARENA_MAX, 1);
 	atexit(close_stdout);
 	if (getrlimit(RLIMIT_NOFILE, &rl) == 0 && rl.rlim_cur < rl.rlim_max) {
 		rl.rlim_cur = rl.rlim_max;
