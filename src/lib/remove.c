@@ -847,6 +847,13 @@ static void remove_directory(struct pfu_local *l, size_t i, const char *name)
 	free(bare);
 }
 
+static bool is_directory_by_name(struct removal *r, const char *name)
+{
+	struct stat st;
+
+	return r->fs->fstatat(AT_FDCWD, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISDIR(st.st_mode);
+}
+
 /*
  * Whether a name that unlink() did not take is that of a directory: it says so
  * only where it would otherwise be allowed, and not of a link's name and a slash.
@@ -854,14 +861,22 @@ static void remove_directory(struct pfu_local *l, size_t i, const char *name)
  */
 static bool leads_to_directory(struct removal *r, const char *name)
 {
-	struct stat st;
 	int err = errno;
-	bool yes = err == EISDIR ||
-		   (err != ENOENT && r->fs->fstatat(AT_FDCWD, name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
-		    S_ISDIR(st.st_mode));
+	bool yes = err == EISDIR || (err != ENOENT && is_directory_by_name(r, name));
 
 	errno = err;
 	return yes;
+}
+
+/*
+ * Whether an operand, by its looks, may be / or another directory that is not to be
+ * removed whatever is asked for: not even a call that is bound to fail is made on it.
+ */
+static bool is_delicate(const char *name)
+{
+	size_t len = pfu_name_length(name);
+
+	return name[len] == '/' || pfu_name_is_dots(name, len) || strcmp(name, "/") == 0;
 }
 
 static void remove_named(struct pfu_local *l, size_t i, const char *name)
@@ -888,8 +903,8 @@ static void remove_named(struct pfu_local *l, size_t i, const char *name)
 		operand_failed(r, i, name, errno);
 	else if (answer == NO)
 		keep(r, NULL, i);
-	else if (r->has_root && name[strspn(name, "/.")] == '\0' && leads_to_directory(r, name))
-		remove_directory(l, i, name); /* with / not even a call that is bound to fail */
+	else if (r->options->recursive && is_delicate(name) && is_directory_by_name(r, name))
+		remove_directory(l, i, name);
 	else if (r->fs->unlinkat(AT_FDCWD, name, 0) == 0)
 		say_removed(r, NULL, name, "removed %q");
 	else if (leads_to_directory(r, name))
