@@ -514,6 +514,26 @@ static bool is_root(struct removal *r, const struct stat *st)
 	return r->has_root && st->st_dev == r->root.st_dev && st->st_ino == r->root.st_ino;
 }
 
+/*
+ * --preserve-root=all: an operand from which the directory that it is in cannot be
+ * looked at may be a mount point, and stays.
+ */
+static bool is_parent_known(struct removal *r, struct rm_node *rn, struct stat *st)
+{
+	char *up = pfu_dir_path(rn->node.dir, "..");
+	bool known = up && r->fs->fstatat(AT_FDCWD, up, st, 0) == 0;
+
+	if (!known) {
+		node_stays(r, rn, 0, NULL);
+		atomic_store(&r->failed, true);
+		if (!r->first_pass)
+			pfu_message(r->report, PFU_ERROR, 0, "failed to stat %q: skipping %q",
+				    up ? up : "..", rn->node.dir->name);
+	}
+	free(up);
+	return known;
+}
+
 /* Whether a directory may be entered where rm refuses some.  Reports it if not. */
 static bool is_allowed(struct pfu_local *l, struct rm_node *rn, int fd)
 {
@@ -540,8 +560,11 @@ static bool is_allowed(struct pfu_local *l, struct rm_node *rn, int fd)
 				    "use --no-preserve-root to override this failsafe");
 			return false;
 		}
-		if (r->options->preserve_root == PFU_PRESERVE_ROOT_ALL &&
-		    (r->fs->fstatat(fd, "..", &up, 0) != 0 || up.st_dev != st.st_dev)) {
+		if (r->options->preserve_root != PFU_PRESERVE_ROOT_ALL)
+			return true;
+		if (!is_parent_known(r, rn, &up))
+			return false;
+		if (up.st_dev != st.st_dev) {
 			node_stays(r, rn, 0, "skipping %q, since it's on a different device");
 			pfu_message(r->report, PFU_ERROR, 0,
 				    "and --preserve-root=all is in effect");
@@ -623,10 +646,15 @@ static bool enter(struct pfu_local *l, struct pfu_node *node)
 	struct rm_node *rn = (struct rm_node *)node;
 	struct removal *r = removal_of(l);
 	struct pfu_dirfd *d = pfu_dirfds_get(l->dirfds, node->dir);
+	int err = errno;
+	struct stat up;
 	bool go;
 
 	if (!d) {
-		remove_unopened(l, rn, errno);
+		if (err != EACCES || !is_top(rn) ||
+		    r->options->preserve_root != PFU_PRESERVE_ROOT_ALL ||
+		    is_parent_known(r, rn, &up))
+			remove_unopened(l, rn, err);
 		return false;
 	}
 	go = is_allowed(l, rn, d->fd) &&
