@@ -186,15 +186,16 @@ static bool is_new_directory(struct item *it, struct cp_node *cn)
 
 	if (!earlier || !target) {
 		is_new = true;
+	} else if (is_top(cn) ? pfu_same_entry(c->fs, AT_FDCWD, it->sname, AT_FDCWD, earlier)
+			      : is_same_path(c, earlier, &cn->st)) {
+		is_new = is_other_file_system(it, cn);
+		if (!is_new)
+			tell_into_itself(c, cn->operand);
 	} else if (strcmp(earlier, target) == 0 ||
 		   pfu_same_entry(c->fs, AT_FDCWD, earlier, AT_FDCWD, target)) {
 		pfu_message(c->report, PFU_WARNING, 0,
 			"warning: source directory %q specified more than once",
 			c->operands[cn->operand].source);
-	} else if (is_same_path(c, earlier, &cn->st)) {
-		is_new = is_other_file_system(it, cn);
-		if (!is_new)
-			tell_into_itself(c, cn->operand);
 	} else if (c->follow_all || (is_top(cn) && c->follow_operands)) {
 		is_new = true;
 	} else {
@@ -890,14 +891,16 @@ static bool is_name_repeated(struct copying *c, const char *source)
 static bool is_repeated(struct item *it)
 {
 	struct copying *c = it->c;
-	struct stat st;
-	size_t i;
+	struct item before = *it;
+	struct stat st, other;
 
 	if (c->options->backup || c->count == 1 || !is_name_repeated(c, it->sname) ||
 	    pfu_stat_source(it, &st) != 0 || S_ISDIR(st.st_mode))
 		return false;
-	for (i = it->operand; i-- > 0;) {
-		if (pfu_same_entry(c->fs, AT_FDCWD, c->operands[i].source, AT_FDCWD, it->sname)) {
+	while (before.operand-- > 0) {
+		before.sname = c->operands[before.operand].source;
+		if (pfu_same_entry(c->fs, AT_FDCWD, before.sname, AT_FDCWD, it->sname) &&
+			pfu_stat_source(&before, &other) == 0) {
 			pfu_message(c->report, PFU_WARNING, 0,
 				    "warning: source file %q specified more than once", it->sname);
 			return true;
@@ -927,8 +930,9 @@ static void copy_operand(struct pfu_local *l, size_t i, bool again)
 		pfu_fail_target(&it, errno, "cannot access %q");
 		return;
 	}
-	if ((!c->options->parents || make_parents(c, it.dfd, op)) && (again || !is_repeated(&it)) &&
-		pfu_copy_entry(&it) == DIRECTORY)
+	if (c->options->parents && !make_parents(c, it.dfd, op))
+		forget(c, i);
+	else if ((again || !is_repeated(&it)) && pfu_copy_entry(&it) == DIRECTORY)
 		start_directory(&it);
 	if (d)
 		pfu_dirfds_put(l->dirfds, d);
