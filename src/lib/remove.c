@@ -16,6 +16,7 @@
 #include <pfu/names.h>
 #include <pfu/remove.h>
 #include <pfu/walk.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -515,23 +516,43 @@ static bool is_root(struct removal *r, const struct stat *st)
 }
 
 /*
- * --preserve-root=all: an operand from which the directory that it is in cannot be
- * looked at may be a mount point, and stays.
+ * --preserve-root=all: whether an operand is on the device of the directory that it is
+ * in.  Reports it if not, or if that cannot be told; it stays then.
  */
-static bool is_parent_known(struct removal *r, struct rm_node *rn, struct stat *st)
+static bool is_on_same_device(struct removal *r, const char *name)
 {
-	char *up = pfu_dir_path(rn->node.dir, "..");
-	bool known = up && r->fs->fstatat(AT_FDCWD, up, st, 0) == 0;
+	struct stat st, above;
+	char *up = NULL;
+	bool same = false;
 
-	if (!known) {
-		node_stays(r, rn, 0, NULL);
+	if (asprintf(&up, "%s/..", name) < 0 || r->fs->fstatat(AT_FDCWD, up, &above, 0) != 0) {
 		atomic_store(&r->failed, true);
 		if (!r->first_pass)
 			pfu_message(r->report, PFU_ERROR, 0, "failed to stat %q: skipping %q",
-				    up ? up : "..", rn->node.dir->name);
+				    up ? up : "..", name);
+	} else {
+		same = r->fs->fstatat(AT_FDCWD, name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+		       st.st_dev == above.st_dev;
+		if (!same && !r->first_pass) {
+			complain(r, NULL, name, 0, "skipping %q, since it's on a different device");
+			pfu_message(r->report, PFU_ERROR, 0,
+				    "and --preserve-root=all is in effect");
+		}
 	}
 	free(up);
-	return known;
+	return same;
+}
+
+/* The same of a directory to be entered, which is settled if it stays. */
+static bool is_node_on_same_device(struct removal *r, struct rm_node *rn)
+{
+	char *path = pfu_dir_path(rn->node.dir, rn->shown);
+	bool same = is_on_same_device(r, path ? path : rn->node.dir->name);
+
+	free(path);
+	if (!same)
+		node_stays(r, rn, 0, NULL);
+	return same;
 }
 
 /* Whether a directory may be entered where rm refuses some.  Reports it if not. */
@@ -539,7 +560,7 @@ static bool is_allowed(struct pfu_local *l, struct rm_node *rn, int fd)
 {
 	struct removal *r = removal_of(l);
 	bool top = is_top(rn);
-	struct stat st, up;
+	struct stat st;
 
 	if (!r->options->one_file_system && !(top && r->options->preserve_root))
 		return true;
@@ -560,16 +581,9 @@ static bool is_allowed(struct pfu_local *l, struct rm_node *rn, int fd)
 				    "use --no-preserve-root to override this failsafe");
 			return false;
 		}
-		if (r->options->preserve_root != PFU_PRESERVE_ROOT_ALL)
-			return true;
-		if (!is_parent_known(r, rn, &up))
+		if (r->options->preserve_root == PFU_PRESERVE_ROOT_ALL &&
+		    !is_node_on_same_device(r, rn))
 			return false;
-		if (up.st_dev != st.st_dev) {
-			node_stays(r, rn, 0, "skipping %q, since it's on a different device");
-			pfu_message(r->report, PFU_ERROR, 0,
-				    "and --preserve-root=all is in effect");
-			return false;
-		}
 	} else if (r->options->one_file_system && st.st_dev != rn->dev) {
 		node_stays(r, rn, 0, "skipping %q, since it's on a different device");
 		return false;
@@ -647,13 +661,12 @@ static bool enter(struct pfu_local *l, struct pfu_node *node)
 	struct removal *r = removal_of(l);
 	struct pfu_dirfd *d = pfu_dirfds_get(l->dirfds, node->dir);
 	int err = errno;
-	struct stat up;
 	bool go;
 
 	if (!d) {
 		if (err != EACCES || !is_top(rn) ||
 		    r->options->preserve_root != PFU_PRESERVE_ROOT_ALL ||
-		    is_parent_known(r, rn, &up))
+		    is_node_on_same_device(r, rn))
 			remove_unopened(l, rn, err);
 		return false;
 	}
@@ -776,6 +789,10 @@ static void remove_empty(struct pfu_local *l, size_t i, const char *name)
 	}
 	if (pfu_name_is_dots(name, pfu_name_length(name))) {
 		refuse_dots(r, i, name);
+		return;
+	}
+	if (r->options->preserve_root == PFU_PRESERVE_ROOT_ALL && !is_on_same_device(r, name)) {
+		keep(r, NULL, i);
 		return;
 	}
 	answer = may_remove_empty(r, name, fd < 0);
