@@ -90,7 +90,8 @@ static void release(struct pfu_local *l)
 
 /* ---- directories that must not be copied again ---- */
 
-static void remember(struct copying *c, const struct stat *st, size_t operand, char *target)
+static void remember(
+	struct copying *c, const struct stat *st, size_t operand, char *target, bool existing)
 {
 	struct known_dir *k = target ? malloc(sizeof(*k)) : NULL;
 
@@ -99,7 +100,12 @@ static void remember(struct copying *c, const struct stat *st, size_t operand, c
 		return; /* then the target's own depth will end it */
 	}
 	*k = (struct known_dir){
-		.dev = st->st_dev, .ino = st->st_ino, .operand = operand, .target = target};
+		.dev = st->st_dev,
+		.ino = st->st_ino,
+		.operand = operand,
+		.existing = existing,
+		.target = target,
+	};
 	pthread_mutex_lock(&c->lock);
 	k->next = c->known;
 	c->known = k;
@@ -131,7 +137,8 @@ static char *recall(struct copying *c, const struct stat *st, size_t operand, bo
 	pthread_mutex_lock(&c->lock);
 	for (k = c->known; k && !target; k = k->next) {
 		if (k->dev == st->st_dev && k->ino == st->st_ino &&
-			(top ? k->operand < operand : k->operand <= operand))
+			(top ? k->operand < operand : k->operand <= operand) &&
+			(!k->existing || k->operand == operand))
 			target = strdup(k->target);
 	}
 	pthread_mutex_unlock(&c->lock);
@@ -252,7 +259,7 @@ static bool make_usable(struct item *it, struct cp_node *cn, int fd)
 	}
 	note_target(it->c, cn, fd, &st);
 	if (top)
-		remember(it->c, &st, cn->operand, pfu_item_target(it));
+		remember(it->c, &st, cn->operand, pfu_item_target(it), false);
 	if ((st.st_mode & S_IRWXU) == S_IRWXU)
 		return true;
 	cn->restore = true;
@@ -300,7 +307,7 @@ static bool use_directory(struct item *it, struct cp_node *cn, const struct targ
 	}
 	note_target(it->c, cn, d->fd, &t->st);
 	if (is_top(cn))
-		remember(it->c, &t->st, cn->operand, pfu_item_target(it));
+		remember(it->c, &t->st, cn->operand, pfu_item_target(it), true);
 	cn->default_acl = (it->c->options->preserve & PFU_ATTR_MODE) &&
 			  pfu_attrs_has_default_acl(it->c->fs, d->fd);
 	pfu_dirfds_put(it->l->dirfds, d);
@@ -368,7 +375,7 @@ static bool enter_item(struct item *it, struct cp_node *cn)
 		return false;
 	}
 	if (is_top(cn) && it->c->count == 1)
-		remember(it->c, &cn->st, cn->operand, pfu_item_target(it));
+		remember(it->c, &cn->st, cn->operand, pfu_item_target(it), false);
 	if (!prepare_target(it, cn))
 		return false;
 	cn->dropped = false;
@@ -1080,7 +1087,7 @@ static bool remember_operands(struct copying *c)
 		if (c->fs->fstatat(AT_FDCWD, c->operands[i].source, &st, flags) != 0 ||
 			!S_ISDIR(st.st_mode))
 			continue;
-		remember(c, &st, i, operand_target(c, i));
+		remember(c, &st, i, operand_target(c, i), false);
 		meet = meet || note_directory(&seen, &st) != 1;
 		for (k = 0; k < above && !meet; k++)
 			meet = st.st_dev == list[k].st_dev && st.st_ino == list[k].st_ino;
