@@ -32,8 +32,8 @@ struct pfu_report {
 /*
  * Composes and hands in a diagnostic, a line or a question.  In the format, %s
  * is a string as it is, %q a name in quotes as pfu_quote_name() makes them, %f the
- * same only if pfu_quote_needed(), and %% a percent sign; nothing else.  When memory is short, names are left
- * unquoted; a message is never lost.
+ * same only if pfu_quote_needed(), %w as pfu_quote_word() does, and %% a percent sign;
+ * nothing else.  When memory is short, names are left unquoted; a message is never lost.
  */
 void pfu_message(const struct pfu_report *r, enum pfu_severity severity, int errnum,
 		 const char *format, ...);

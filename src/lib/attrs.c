@@ -237,7 +237,7 @@ static bool is_unsupported(int err)
 /* Whether a failure to copy an attribute (not of permissions) is to be told. */
 static bool is_told(const struct pfu_attrs *a, int err)
 {
-	if (requires(a, PFU_ATTR_XATTR))
+	if (requires(a, PFU_ATTR_XATTR) || a->options->attributes_only)
 		return true;
 	return !a->options->quiet_attributes && !is_unsupported(err);
 }
@@ -351,7 +351,7 @@ static bool apply_mode(const struct pfu_attrs *a, const struct side *from, const
 		err = errno;
 	if (err == 0)
 		return true;
-	complain(a, err, "preserving permissions for %q");
+	complain(a, err, "preserving permissions for %w");
 	return !requires(a, PFU_ATTR_MODE);
 }
 
@@ -370,7 +370,7 @@ static bool settle_mode(const struct pfu_attrs *a, mode_t mode)
 			default_mode |= st.st_mode & SPECIAL_BITS;
 		if (change_mode(a, default_mode & ~a->options->umask) == 0)
 			return true;
-		complain(a, errno, "setting permissions for %q");
+		complain(a, errno, "setting permissions for %w");
 		return false;
 	}
 	if (!a->restore && !omitted)
@@ -393,13 +393,19 @@ static bool settle_mode(const struct pfu_attrs *a, mode_t mode)
 	return !requires(a, PFU_ATTR_MODE);
 }
 
-/* A file of a user that is not writable does not take attributes: it is made so for the moment. */
-static bool make_writable(const struct pfu_attrs *a, ssize_t len)
+/*
+ * A file of a user that is not writable does not take attributes: it is made so for
+ * the moment.  true: it has been, and *mode is what it is to get back.
+ */
+static bool make_writable(const struct pfu_attrs *a, mode_t *mode)
 {
-	mode_t mode = a->before ? a->before->st_mode : a->source->st_mode;
+	struct stat st;
 
-	return len > 0 && a->out >= 0 && S_ISREG(a->source->st_mode) && !(mode & S_IWUSR) && geteuid() != 0 &&
-	       a->fs->fchmod(a->out, S_IRUSR | S_IWUSR) == 0;
+	if (a->out < 0 || !S_ISREG(a->source->st_mode) || geteuid() == 0 ||
+		a->fs->fstat(a->out, &st) != 0 || (st.st_mode & S_IWUSR))
+		return false;
+	*mode = st.st_mode & PERMISSIONS;
+	return a->fs->fchmod(a->out, S_IRUSR | S_IWUSR) == 0;
 }
 
 bool pfu_attrs_apply(struct pfu_attrs *a)
@@ -430,16 +436,19 @@ bool pfu_attrs_apply(struct pfu_attrs *a)
 			len = 0;
 	}
 	if (wants(a, PFU_ATTR_XATTR | PFU_ATTR_CONTEXT) && len > 0) {
-		bool made_writable = make_writable(a, len);
+		mode_t was = 0;
+		bool made_writable = make_writable(a, &was);
 
 		ok = apply_xattrs(a, &from, &to, names, len);
 		if (made_writable)
-			(void)a->fs->fchmod(a->out, (a->before ? a->before->st_mode : mode) &
-							    PERMISSIONS & ~a->omitted);
+			(void)a->fs->fchmod(a->out, was);
 	}
-	if (ok && !is_link)
-		ok = wants(a, PFU_ATTR_MODE) ? apply_mode(a, &from, &to, names, len, mode) :
-					       settle_mode(a, mode);
+	/* A file gets its mode all the same: it must not stay as it was made. */
+	if (!is_link && (ok || S_ISREG(mode))) {
+		bool set = wants(a, PFU_ATTR_MODE) ? apply_mode(a, &from, &to, names, len, mode) :
+						     settle_mode(a, mode);
+		ok = ok && set;
+	}
 	free(names);
 	free(from.path);
 	free(to.path);

@@ -94,7 +94,8 @@ static void release(struct pfu_local *l)
 
 /* ---- directories that must not be copied again ---- */
 
-static void remember(struct copying *c, const struct stat *st, size_t operand, char *target)
+static void remember(
+	struct copying *c, const struct stat *st, size_t operand, char *target, bool existing)
 {
 	struct known_dir *k = target ? malloc(sizeof(*k)) : NULL;
 
@@ -103,7 +104,12 @@ static void remember(struct copying *c, const struct stat *st, size_t operand, c
 		return; /* then the target's own depth will end it */
 	}
 	*k = (struct known_dir){
-		.dev = st->st_dev, .ino = st->st_ino, .operand = operand, .target = target};
+		.dev = st->st_dev,
+		.ino = st->st_ino,
+		.operand = operand,
+		.existing = existing,
+		.target = target,
+	};
 	pthread_mutex_lock(&c->lock);
 	k->next = c->known;
 	c->known = k;
@@ -135,7 +141,8 @@ static char *recall(struct copying *c, const struct stat *st, size_t operand, bo
 	pthread_mutex_lock(&c->lock);
 	for (k = c->known; k && !target; k = k->next) {
 		if (k->dev == st->st_dev && k->ino == st->st_ino &&
-			(top ? k->operand < operand : k->operand <= operand))
+			(top ? k->operand < operand : k->operand <= operand) &&
+			(!k->existing || k->operand == operand))
 			target = strdup(k->target);
 	}
 	pthread_mutex_unlock(&c->lock);
@@ -190,15 +197,16 @@ static bool is_new_directory(struct item *it, struct cp_node *cn)
 
 	if (!earlier || !target) {
 		is_new = true;
+	} else if (is_top(cn) ? pfu_same_entry(c->fs, AT_FDCWD, it->sname, AT_FDCWD, earlier)
+			      : is_same_path(c, earlier, &cn->st)) {
+		is_new = is_other_file_system(it, cn);
+		if (!is_new)
+			tell_into_itself(c, cn->operand);
 	} else if (strcmp(earlier, target) == 0 ||
 		   pfu_same_entry(c->fs, AT_FDCWD, earlier, AT_FDCWD, target)) {
 		pfu_message(c->report, PFU_WARNING, 0,
 			"warning: source directory %q specified more than once",
 			c->operands[cn->operand].source);
-	} else if (is_same_path(c, earlier, &cn->st)) {
-		is_new = is_other_file_system(it, cn);
-		if (!is_new)
-			tell_into_itself(c, cn->operand);
 	} else if (c->follow_all || (is_top(cn) && c->follow_operands)) {
 		is_new = true;
 	} else {
@@ -255,7 +263,7 @@ static bool make_usable(struct item *it, struct cp_node *cn, int fd)
 	}
 	note_target(it->c, cn, fd, &st);
 	if (top)
-		remember(it->c, &st, cn->operand, pfu_item_target(it));
+		remember(it->c, &st, cn->operand, pfu_item_target(it), false);
 	if ((st.st_mode & S_IRWXU) == S_IRWXU)
 		return true;
 	cn->restore = true;
@@ -317,7 +325,7 @@ static bool use_directory(struct item *it, struct cp_node *cn, const struct targ
 	}
 	note_target(it->c, cn, d->fd, &t->st);
 	if (is_top(cn))
-		remember(it->c, &t->st, cn->operand, pfu_item_target(it));
+		remember(it->c, &t->st, cn->operand, pfu_item_target(it), true);
 	cn->default_acl = (it->c->options->preserve & PFU_ATTR_MODE) &&
 			  pfu_attrs_has_default_acl(it->c->fs, d->fd);
 	pfu_dirfds_put(it->l->dirfds, d);
@@ -385,7 +393,7 @@ static bool enter_item(struct item *it, struct cp_node *cn)
 		return false;
 	}
 	if (is_top(cn) && it->c->count == 1)
-		remember(it->c, &cn->st, cn->operand, pfu_item_target(it));
+		remember(it->c, &cn->st, cn->operand, pfu_item_target(it), false);
 	if (!prepare_target(it, cn))
 		return false;
 	cn->dropped = false;
@@ -908,14 +916,16 @@ static bool is_name_repeated(struct copying *c, const char *source)
 static bool is_repeated(struct item *it)
 {
 	struct copying *c = it->c;
-	struct stat st;
-	size_t i;
+	struct item before = *it;
+	struct stat st, other;
 
 	if (c->options->backup || c->count == 1 || !is_name_repeated(c, it->sname) ||
 	    pfu_stat_source(it, &st) != 0 || S_ISDIR(st.st_mode))
 		return false;
-	for (i = it->operand; i-- > 0;) {
-		if (pfu_same_entry(c->fs, AT_FDCWD, c->operands[i].source, AT_FDCWD, it->sname)) {
+	while (before.operand-- > 0) {
+		before.sname = c->operands[before.operand].source;
+		if (pfu_same_entry(c->fs, AT_FDCWD, before.sname, AT_FDCWD, it->sname) &&
+			pfu_stat_source(&before, &other) == 0) {
 			pfu_message(c->report, PFU_WARNING, 0,
 				    "warning: source file %q specified more than once", it->sname);
 			return true;
@@ -945,8 +955,9 @@ static void copy_operand(struct pfu_local *l, size_t i, bool again)
 		pfu_fail_target(&it, errno, "cannot access %q");
 		return;
 	}
-	if ((!c->options->parents || make_parents(c, it.dfd, op)) && (again || !is_repeated(&it)) &&
-		pfu_copy_entry(&it) == DIRECTORY)
+	if (c->options->parents && !make_parents(c, it.dfd, op))
+		forget(c, i);
+	else if ((again || !is_repeated(&it)) && pfu_copy_entry(&it) == DIRECTORY)
 		start_directory(&it);
 	if (d)
 		pfu_dirfds_put(l->dirfds, d);
@@ -1094,7 +1105,7 @@ static bool remember_operands(struct copying *c)
 		if (c->fs->fstatat(AT_FDCWD, c->operands[i].source, &st, flags) != 0 ||
 			!S_ISDIR(st.st_mode))
 			continue;
-		remember(c, &st, i, operand_target(c, i));
+		remember(c, &st, i, operand_target(c, i), false);
 		meet = meet || note_directory(&seen, &st) != 1;
 		for (k = 0; k < above && !meet; k++)
 			meet = st.st_dev == list[k].st_dev && st.st_ino == list[k].st_ino;

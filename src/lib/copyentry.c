@@ -165,14 +165,31 @@ static bool may_overwrite(struct item *it, const struct target *t)
 	return yes;
 }
 
-/* The coarsest unit that the file system could have cut this file's times to, in nanoseconds. */
-static long resolution(const struct stat *st)
+static bool are_times_cut_to(long unit, const struct stat *st)
 {
-	long unit = 1;
+	return st->st_atim.tv_nsec % unit == 0 && st->st_mtim.tv_nsec % unit == 0 &&
+	       st->st_ctim.tv_nsec % unit == 0;
+}
 
-	while (unit < 1000000000L && st->st_atim.tv_nsec % (unit * 10) == 0 &&
-		st->st_mtim.tv_nsec % (unit * 10) == 0 && st->st_ctim.tv_nsec % (unit * 10) == 0)
-		unit *= 10;
+/*
+ * The coarsest unit that the file system could have cut the target's times to, in
+ * nanoseconds.  There is none between 1 and 100, and the target's directory is asked
+ * too: what a single file shows may be chance.
+ */
+static long resolution(const struct item *it, const struct stat *st)
+{
+	struct stat dir;
+	long unit = 1, next;
+
+	if (!are_times_cut_to(100, st))
+		return 1;
+	if (it->dfd == AT_FDCWD || it->c->fs->fstat(it->dfd, &dir) != 0 ||
+		dir.st_dev != st->st_dev)
+		dir = *st;
+	for (next = 100; next <= 1000000000L && are_times_cut_to(next, st) &&
+			 are_times_cut_to(next, &dir);
+		next *= 10)
+		unit = next;
 	return unit;
 }
 
@@ -183,7 +200,7 @@ static bool is_current(const struct item *it, const struct stat *st, const struc
 
 	/* A time that was preserved may have lost its last digits on the way. */
 	if (it->c->options->preserve & PFU_ATTR_TIMESTAMPS)
-		s.tv_nsec -= s.tv_nsec % resolution(&t->st);
+		s.tv_nsec -= s.tv_nsec % resolution(it, &t->st);
 	return d.tv_sec > s.tv_sec || (d.tv_sec == s.tv_sec && d.tv_nsec >= s.tv_nsec);
 }
 

@@ -23,6 +23,7 @@ struct known_dir {
 	dev_t dev;
 	ino_t ino;
 	size_t operand; /* concerns this operand and those after it */
+	bool existing;  /* not made in this run: only this operand must not be led into it */
 	char *target;   /* path of the copy */
 };
 

@@ -16,6 +16,7 @@
 #include <pfu/names.h>
 #include <pfu/remove.h>
 #include <pfu/walk.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -543,19 +544,48 @@ static bool is_root(struct removal *r, const struct stat *st)
 	return r->has_root && st->st_dev == r->root.st_dev && st->st_ino == r->root.st_ino;
 }
 
-/* Says that an operand was not compared with the directory it is in. */
-static void say_no_parent(struct removal *r, struct rm_node *rn)
+/*
+ * --preserve-root=all: whether an operand is on the device of the directory that it is
+ * in.  Reports it if not, or if that cannot be told; it stays then.  `fd`: the operand,
+ * open; or AT_FDCWD.
+ */
+static bool is_on_same_device(struct removal *r, int fd, const char *name)
 {
-	const char *name = rn->node.dir->name;
-	char *shown = pfu_dir_path(rn->node.dir, rn->shown);
-	char *parent = pfu_dir_path(rn->node.dir, "..");
+	struct stat st, above;
+	char *up = NULL;
+	bool same = false;
 
-	atomic_store(&r->failed, true);
-	if (!r->first_pass)
-		pfu_message(r->report, PFU_ERROR, 0, "failed to stat %q: skipping %q",
-			    parent ? parent : name, shown ? shown : name);
-	free(shown);
-	free(parent);
+	/* Where it is open it is asked itself, and not what may have its name by now. */
+	if (asprintf(&up, "%s/..", name) < 0 ||
+	    r->fs->fstatat(fd, fd == AT_FDCWD ? up : "..", &above, 0) != 0) {
+		atomic_store(&r->failed, true);
+		if (!r->first_pass)
+			pfu_message(r->report, PFU_ERROR, 0, "failed to stat %q: skipping %q",
+				    up ? up : "..", name);
+	} else {
+		same = (fd == AT_FDCWD ? r->fs->fstatat(fd, name, &st, AT_SYMLINK_NOFOLLOW) :
+					 r->fs->fstat(fd, &st)) == 0 &&
+		       st.st_dev == above.st_dev;
+		if (!same && !r->first_pass) {
+			complain(r, NULL, name, 0, "skipping %q, since it's on a different device");
+			pfu_message(r->report, PFU_ERROR, 0,
+				    "and --preserve-root=all is in effect");
+		}
+	}
+	free(up);
+	return same;
+}
+
+/* The same of a directory to be entered, which is settled if it stays. */
+static bool is_node_on_same_device(struct removal *r, struct rm_node *rn, int fd)
+{
+	char *path = pfu_dir_path(rn->node.dir, rn->shown);
+	bool same = is_on_same_device(r, fd, path ? path : rn->node.dir->name);
+
+	free(path);
+	if (!same)
+		node_stays(r, rn, 0, NULL);
+	return same;
 }
 
 /* Whether a directory may be entered where rm refuses some.  Reports it if not. */
@@ -563,7 +593,7 @@ static bool is_allowed(struct pfu_local *l, struct rm_node *rn, int fd)
 {
 	struct removal *r = removal_of(l);
 	bool top = is_top(rn);
-	struct stat st, up;
+	struct stat st;
 
 	if (!r->options->one_file_system && !(top && r->options->preserve_root))
 		return true;
@@ -585,17 +615,8 @@ static bool is_allowed(struct pfu_local *l, struct rm_node *rn, int fd)
 			return false;
 		}
 		if (r->options->preserve_root == PFU_PRESERVE_ROOT_ALL &&
-		    r->fs->fstatat(fd, "..", &up, 0) != 0) {
-			node_stays(r, rn, 0, NULL);
-			say_no_parent(r, rn);
+		    !is_node_on_same_device(r, rn, fd))
 			return false;
-		}
-		if (r->options->preserve_root == PFU_PRESERVE_ROOT_ALL && up.st_dev != st.st_dev) {
-			node_stays(r, rn, 0, "skipping %q, since it's on a different device");
-			pfu_message(r->report, PFU_ERROR, 0,
-				    "and --preserve-root=all is in effect");
-			return false;
-		}
 	} else if (r->options->one_file_system && st.st_dev != rn->dev) {
 		node_stays(r, rn, 0, "skipping %q, since it's on a different device");
 		return false;
@@ -650,10 +671,14 @@ static bool enter(struct pfu_local *l, struct pfu_node *node)
 	struct rm_node *rn = (struct rm_node *)node;
 	struct removal *r = removal_of(l);
 	struct pfu_dirfd *d = pfu_dirfds_get(l->dirfds, node->dir);
+	int err = errno;
 	bool go;
 
 	if (!d) {
-		remove_unopened(l, rn, errno);
+		if (err != EACCES || !is_top(rn) ||
+		    r->options->preserve_root != PFU_PRESERVE_ROOT_ALL ||
+		    is_node_on_same_device(r, rn, AT_FDCWD))
+			remove_unopened(l, rn, err);
 		return false;
 	}
 	go = is_allowed(l, rn, d->fd) &&
@@ -776,6 +801,10 @@ static void remove_empty(struct pfu_local *l, size_t i, const char *name)
 	}
 	if (pfu_name_is_dots(name, pfu_name_length(name))) {
 		refuse_dots(r, i, name);
+		return;
+	}
+	if (r->options->preserve_root == PFU_PRESERVE_ROOT_ALL && !is_on_same_device(r, AT_FDCWD, name)) {
+		keep(r, NULL, i);
 		return;
 	}
 	answer = may_remove_empty(r, name, fd < 0);

@@ -51,9 +51,11 @@ static void compose(struct text *t, const char *format, va_list args)
 			continue;
 		}
 		arg = va_arg(args, const char *);
-		quoted = percent[1] == 'q' || (percent[1] == 'f' && pfu_quote_needed(arg)) ?
-				 pfu_quote_name(arg) :
-				 NULL;
+		quoted = NULL;
+		if (percent[1] == 'q' || (percent[1] == 'f' && pfu_quote_needed(arg)))
+			quoted = pfu_quote_name(arg);
+		else if (percent[1] == 'w')
+			quoted = pfu_quote_word(arg);
 		if (quoted)
 			arg = quoted;
 		append(t, arg, strlen(arg));

@@ -47,8 +47,9 @@ def _names_with_quotes(case):
 
 def _unreadable_operand(case, before):
     """Is an operand a directory that nobody may read?"""
-    return any(before.get(a.strip("/"), {}).get("type") == "d"
-               and int(before[a.strip("/")]["mode"], 8) & 0o444 == 0 for a in case["args"])
+    paths = [os.path.normpath(a.replace("%R/", "")) for a in case["args"]]
+    return any(before.get(path, {}).get("type") == "d"
+               and int(before[path]["mode"], 8) & 0o444 == 0 for path in paths)
 
 
 GATES = [
@@ -70,6 +71,9 @@ GATES = [
      and any(a in ("--reflink", "--reflink=always") for a in case["args"])),
     ("rm", "until 9.1 -d says that a directory that it cannot read is not empty",
      lambda case, version, before: version < (9, 2) and _unreadable_operand(case, before)),
+    ("rm", "until 9.1 or so an empty mount point is not skipped with --one-file-system",
+     lambda case, version, before: version < (9, 7) and any(a.startswith("--one") for a in case["args"])
+     and any("mount" in e for e in case["entries"])),
     ("rm", "until 9.1 or so -i asks whether to descend into a directory that it cannot read",
      lambda case, version, before: version < (9, 7) and ordered(case)
      and any(e["type"] == "d" and int(e["mode"], 8) & 0o444 != 0o444 for e in before.values())),
@@ -106,6 +110,20 @@ EXCUSED = [
     ("cp", "9.7 leaves an existing target's ACL there where the source has none, and one that it was made "
      "with; up to 9.5 it goes",
      lambda diff, case, version: diff[0] == "xattrs" and _only_acl(diff)),
+    ("cp", "what the umask, or a change of owner that is under way, leaves not writable to its owner gets no "
+     "attributes of GNU's",
+     lambda diff, case, version: diff[0] == "xattrs"
+     and (_short(case, "a") or any(re.match("--ar|--preserve=.*(x|all)", a) for a in case["args"]))
+     and (diff[1] or {}).items() <= (diff[2] or {}).items()),
+    ("cp", "where an owner is to be kept and the mode of a directory of somebody else cannot be set, GNU's "
+     "fails without a word",
+     lambda diff, case, version: diff[0] == "stderr" and not any(diff[1])
+     and all(b"preserving permissions for" in line for line in diff[2])),
+    ("rm", "what is mounted twice in a tree is removed by the name that is met first",
+     lambda diff, case, version: diff[0] == "stdout"
+     and any("bind:" in e.get("mount", "") for e in case["entries"])),
+    ("cp", "GNU's gives a link that -s has made the attributes that a link can have (as root)",
+     lambda diff, case, version: diff[0] == "xattrs" and _symbolic(case)),
     ("cp", "9.7 does not see the ACLs of a source that a link leads to",
      lambda diff, case, version: diff[0] == "xattrs" and _without_acl(diff[1]) == _without_acl(diff[2])
      and _short(case, "[LH]") and any(e["type"] == "l" for e in case["entries"])),
@@ -115,12 +133,26 @@ EXCUSED = [
 # Whole cases in which nothing but a normal end is asked of ours: (programs, reason, function of
 # (case, ref, ours)).
 MEANT = [
+    ("cp", "GNU's fails, without a word, to give a link that -s has made the attributes of its source",
+     lambda case, ref, ours: _symbolic(case) and ref.status == 1 and ours.status == 0 and not ref.stderr
+     and any(re.match("--preserve=.*(xattr|all)", a) for a in case["args"])),
+    ("rm", "of what is mounted below itself GNU's says that the file system is corrupted, prm that it is "
+     "busy",
+     lambda case, ref, ours: b"Circular directory structure" in ref.stderr and ours.status == 1),
     ("cp", "where a copy into itself is refused, GNU's goes no further in all directories above, in the "
      "order of the listing; pcp copies all the rest, in any order.  Of `link/` GNU's says that it will not "
      "create a hard link",
      lambda case, ref, ours: ref.status == ours.status == 1 and (
          b"into itself" in ref.stderr
-         or (b"will not create hard link" in ref.stderr and b"into itself" in ours.stderr))),
+         or b"into itself" in ours.stderr)),
+    ("cp", "a directory that is not to be gone through, or a link on the way of --parents, keeps GNU's from "
+     "setting permissions that it sets by name",
+     lambda case, ref, ours: b"preserving permissions for" in ref.stderr
+     and b"preserving permissions for" not in ours.stderr and ours.status <= ref.status),
+    ("cp", "of a directory that is copied to itself, which is possible where nothing is replaced, GNU's sets "
+     "the times as they are, which only the owner may",
+     lambda case, ref, ours: b"preserving times for" in ref.stderr and ours.status <= ref.status
+     and b"preserving times for" not in ours.stderr),
     ("cp", "with --parents, a directory that an earlier operand brought about (or that is named by way of "
      "'..') is there to be filled; GNU's tries to make it once more",
      lambda case, ref, ours: _parents(case) and b"cannot create directory" in ref.stderr
@@ -142,8 +174,9 @@ MEANT = [
      lambda case, ref, ours: _updates(case) and _overlap(source_operands(case["args"]))),
     ("cp", "where a link on the way of --parents makes source and target one name of one file, GNU's "
      "does not see it, and moves away or replaces what it is to copy",
-     lambda case, ref, ours: _parents(case) and b"are the same file" in ours.stderr
-     and b"are the same file" not in ref.stderr and any(e["type"] == "l" for e in case["entries"])),
+     lambda case, ref, ours: _parents(case) and any(e["type"] == "l" for e in case["entries"])
+     and {x for x in ours.stderr.split(b"\n") if b"are the same file" in x}
+     - set(ref.stderr.split(b"\n"))),
     ("cp", "with a backup, a file that `dir/.` would replace is removed by GNU's, and there is no backup",
      lambda case, ref, ours: _backups(case) and b"cannot overwrite non-directory" in ours.stderr
      and b"cannot overwrite non-directory" not in ref.stderr
@@ -156,6 +189,10 @@ MEANT = [
      lambda case, ref, ours: _parents(case) and b"Permission denied" in ref.stderr
      and ours.status <= ref.status),
 ]
+
+
+def _symbolic(case):
+    return _short(case, "s") or any(a in ("--symbolic-link", "--sy") for a in case["args"])
 
 
 def _updates(case):
