@@ -556,7 +556,7 @@ static bool is_on_same_device(struct removal *r, int fd, const char *name)
 	bool same = false;
 
 	/* Where it is open it is asked itself, and not what may have its name by now. */
-	if (asprintf(&up, "%s/..", name) < 0 ||
+	if (asprintf(&up, "%.*s/..", (int)pfu_name_length(name), name) < 0 ||
 	    r->fs->fstatat(fd, fd == AT_FDCWD ? up : "..", &above, 0) != 0) {
 		atomic_store(&r->failed, true);
 		if (!r->first_pass)
