@@ -83,7 +83,9 @@ SHARED_SRC := $(sort $(filter-out $(MAIN_SRC),$(wildcard src/*.c)))
 UNIT_SRC   := $(sort $(wildcard tests/unit/*.c))
 SHIM_SRC   := $(wildcard tests/tools/faultshim.c)
 TOOL_SRC   := $(sort $(filter-out $(SHIM_SRC),$(wildcard tests/tools/*.c)))
-BENCH_SRC  := $(sort $(wildcard bench/*.c))
+# fsbench is one program of several sources; what else is in bench/ is a program each.
+FSBENCH_SRC := $(sort $(wildcard bench/fsbench*.c))
+BENCH_SRC  := $(sort $(filter-out $(FSBENCH_SRC),$(wildcard bench/*.c)))
 HEADERS    := $(sort $(wildcard include/pfu/*.h))
 
 PROGRAMS   := $(MAIN_SRC:src/%.c=bin/%)
@@ -92,6 +94,7 @@ UNIT       := $(UNIT_SRC:tests/unit/%.c=build/tests/unit/%)
 SHIM       := $(SHIM_SRC:tests/tools/%.c=build/tests/%.so)
 TOOLS      := $(TOOL_SRC:tests/tools/%.c=build/tests/%)
 BENCH      := $(BENCH_SRC:bench/%.c=build/bench/%)
+FSBENCH    := $(if $(FSBENCH_SRC),build/bench/fsbench)
 
 # A test tool or benchmark that includes a header of libfuse is built with it, and left out where there is none.
 FUSE_SRC := $(if $(TOOL_SRC)$(BENCH_SRC),$(shell grep -l '^\#include <fuse' $(TOOL_SRC) $(BENCH_SRC)))
@@ -100,21 +103,29 @@ TOOLS := $(filter-out $(FUSE_SRC:tests/tools/%.c=build/tests/%),$(TOOLS))
 BENCH := $(filter-out $(FUSE_SRC:bench/%.c=build/bench/%),$(BENCH))
 endif
 
+# fsbench's back end for libcephfs is left out where there is no libcephfs.
+ifeq ($(PROBED_CEPHFS_LIBS),)
+FSBENCH_SRC := $(filter-out bench/fsbench-cephfs.c,$(FSBENCH_SRC))
+endif
+
 objects = $(patsubst %.c,$(O)/%.o,$(1))
-ALL_OBJ := $(call objects,$(LIB_SRC) $(MAIN_SRC) $(SHARED_SRC) $(UNIT_SRC) $(TOOL_SRC) $(BENCH_SRC))
+ALL_OBJ := $(call objects,$(LIB_SRC) $(MAIN_SRC) $(SHARED_SRC) $(UNIT_SRC) $(TOOL_SRC) $(BENCH_SRC) $(FSBENCH_SRC))
 
 # (private: what these need is not to reach their prerequisites, such as the flags stamp.)
 $(call objects,$(FUSE_SRC)): private OWN_CFLAGS = $(PROBED_FUSE_CFLAGS)
 $(FUSE_SRC:tests/tools/%.c=$(O)/build/tests/%) $(FUSE_SRC:bench/%.c=$(O)/build/bench/%): private OWN_LIBS = $(PROBED_FUSE_LIBS)
 $(call objects,$(UNIT_SRC)): private OWN_CFLAGS = $(PROBED_CMOCKA_CFLAGS)
 $(UNIT:%=$(O)/%): private OWN_LIBS = $(PROBED_CMOCKA_LIBS)
+$(call objects,$(FSBENCH_SRC)): private OWN_CFLAGS = $(PROBED_CEPHFS_CFLAGS)
+$(FSBENCH:%=$(O)/%): private OWN_LIBS = $(PROBED_CEPHFS_LIBS) -lm
 
-.PHONY: all programs library tests-build bench-build
+.PHONY: all programs library tests-build bench-build bench-tools
 all: programs library
 programs: $(PROGRAMS)
 library: $(LIBRARY)
-tests-build: need-cmocka $(UNIT) $(TOOLS) $(SHIM) $(BENCH)
-bench-build: $(BENCH) $(TOOLS)
+tests-build: need-cmocka $(UNIT) $(TOOLS) $(SHIM) $(BENCH) $(FSBENCH)
+bench-build: $(BENCH) $(TOOLS) $(FSBENCH)
+bench-tools: $(FSBENCH)
 
 .PHONY: need-cmocka
 need-cmocka:
@@ -145,6 +156,9 @@ probe_pkg = @if $(PKG_CONFIG) --exists $(2) 2>/dev/null; then \
 # Installed since the probe: look again. (The directories in which pkg-config finds its files change then.)
 PKG_DIRS := $(wildcard $(subst :, ,$(shell $(PKG_CONFIG) --variable pc_path pkg-config 2>/dev/null)))
 
+# libcephfs has no file there: its header says whether it is installed.
+PKG_DIRS += $(wildcard /usr/include /usr/include/cephfs)
+
 $(PROBE): Makefile $(PKG_DIRS)
 	@mkdir -p $(@D)
 	@printf '# Made by make: what %s and this machine offer.\n' '$(CC)' >$@.new
@@ -161,6 +175,9 @@ $(PROBE): Makefile $(PKG_DIRS)
 	$(call probe,PROBED_LDFLAGS,-Wl$(comma)--as-needed)
 	$(call probe_pkg,PROBED_CMOCKA,cmocka)
 	$(call probe_pkg,PROBED_FUSE,fuse3)
+	@printf '#include <cephfs/libcephfs.h>\nint main(void) { return ceph_version(0, 0, 0) != 0; }\n' >$@.c; \
+	if $(CC) -D_FILE_OFFSET_BITS=64 -o $@.out $@.c -lcephfs >/dev/null 2>&1; then \
+		printf 'PROBED_CEPHFS_CFLAGS := -DHAVE_LIBCEPHFS\nPROBED_CEPHFS_LIBS := -lcephfs\n' >>$@.new; fi
 	@rm -f $@.c $@.out; mv -f $@.new $@
 
 .PHONY: config
@@ -171,6 +188,7 @@ config: $(PROBE)
 	@echo 'compile     $(subst ','\'',$(CPPFLAGS_ALL) $(CFLAGS_ALL))'
 	@echo 'link        $(LDFLAGS_ALL) $(LIBS)'
 	@echo 'unit tests  $(if $(PROBED_CMOCKA_LIBS),yes (cmocka),no (libcmocka-dev is not installed))'
+	@echo 'libcephfs   $(if $(PROBED_CEPHFS_LIBS),yes (fsbench --backend=cephfs),no (libcephfs-dev is not installed))'
 	@echo 'FUSE tools  $(if $(PROBED_FUSE_LIBS),yes (libfuse3),no (libfuse3-dev is not installed))'
 
 # --- Rules ----------------------------------------------------------------------------------------------------------
@@ -199,10 +217,13 @@ $(TOOLS:%=$(O)/%): $(O)/build/tests/%: $(O)/tests/tools/%.o $(O)/$(LIBRARY)
 $(BENCH:%=$(O)/%): $(O)/build/bench/%: $(O)/bench/%.o $(O)/$(LIBRARY)
 	@mkdir -p $(@D)
 	$(link)
+$(FSBENCH:%=$(O)/%): $(call objects,$(FSBENCH_SRC)) $(O)/$(LIBRARY)
+	@mkdir -p $(@D)
+	$(link)
 
 # The products of the variant at hand take their public places. Put in place by a rename: they may be running.
 publish = @mkdir -p $(@D) && cp -f $< $@.new && mv -f $@.new $@
-$(PROGRAMS) $(LIBRARY) $(UNIT) $(TOOLS) $(BENCH): %: $(O)/% build/variant
+$(PROGRAMS) $(LIBRARY) $(UNIT) $(TOOLS) $(BENCH) $(FSBENCH): %: $(O)/% build/variant
 	$(publish)
 
 # The fault shim is loaded into whatever runs, so it never has a sanitizer of its own.
@@ -255,7 +276,8 @@ bench-network: all bench-build
 
 # --- Lint and format ------------------------------------------------------------------------------------------------
 
-C_FILES     := $(LIB_SRC) $(MAIN_SRC) $(SHARED_SRC) $(UNIT_SRC) $(TOOL_SRC) $(SHIM_SRC) $(BENCH_SRC)
+C_FILES     := $(LIB_SRC) $(MAIN_SRC) $(SHARED_SRC) $(UNIT_SRC) $(TOOL_SRC) $(SHIM_SRC) $(BENCH_SRC) \
+	$(sort $(FSBENCH_SRC) $(wildcard bench/fsbench*.c))
 C_HEADERS   := $(HEADERS) $(sort $(wildcard src/*.h src/lib/*.h tests/unit/*.h tests/tools/*.h bench/*.h))
 # Whatever git knows of that is a shell script, by its first line.
 SHELL_FILES  = $(shell git ls-files -co --exclude-standard | xargs awk \
@@ -265,18 +287,18 @@ SHELL_FILES  = $(shell git ls-files -co --exclude-standard | xargs awk \
 lint: lint-c lint-sh
 ifneq ($(shell sh -c 'command -v $(CLANG_TIDY)'),)
 # One target a source, so that -j applies. What clang-tidy says of a source in which all is well is left out.
-TIDY := $(addprefix tidy-,$(LIB_SRC) $(MAIN_SRC) $(SHARED_SRC))
+TIDY := $(addprefix tidy-,$(LIB_SRC) $(MAIN_SRC) $(SHARED_SRC) $(FSBENCH_SRC))
 .PHONY: $(TIDY)
 lint-c: $(TIDY)
 $(TIDY): tidy-%: $(PROBE)
 	@echo '  TIDY    $*'; \
-	out=$$($(CLANG_TIDY) --quiet $* -- -std=gnu11 $(CPPFLAGS_ALL) 2>&1) || { printf '%s\n' "$$out"; exit 1; }
+	out=$$($(CLANG_TIDY) --quiet $* -- -std=gnu11 $(CPPFLAGS_ALL) $(if $(findstring fsbench,$*),$(PROBED_CEPHFS_CFLAGS)) 2>&1) || { printf '%s\n' "$$out"; exit 1; }
 else
 lint-c: $(PROBE)
 	@command -v cppcheck >/dev/null || \
 		{ echo 'make: lint needs clang-tidy or cppcheck; `make deps` installs it' >&2; exit 1; }
 	cppcheck --quiet --std=c11 --error-exitcode=1 --inline-suppr -j $(TEST_JOBS) \
-		--enable=warning,performance,portability $(CPPFLAGS_ALL) src
+		--enable=warning,performance,portability $(CPPFLAGS_ALL) src $(FSBENCH_SRC)
 endif
 lint-sh:
 	@command -v shellcheck >/dev/null || { echo 'make: lint needs shellcheck; `make deps` installs it' >&2; exit 1; }
@@ -287,7 +309,7 @@ format:
 
 # --- Installation ---------------------------------------------------------------------------------------------------
 
-.PHONY: install install-programs install-lib uninstall
+.PHONY: install install-programs install-lib install-bench uninstall
 install: install-programs install-lib
 
 install-programs: programs
@@ -305,8 +327,13 @@ install-lib: library
 		'Cflags: -I$(includedir) -pthread' 'Libs: -L$(libdir) -lpfu -pthread' \
 		>'$(DESTDIR)$(libdir)/pkgconfig/libpfu.pc'
 
+install-bench: bench-tools
+	$(INSTALL) -d '$(DESTDIR)$(bindir)' '$(DESTDIR)$(mandir)/man1'
+	$(INSTALL) -m 755 $(FSBENCH) '$(DESTDIR)$(bindir)/$(PROGRAM_PREFIX)fsbench'
+	$(INSTALL) -m 644 man/fsbench.1 '$(DESTDIR)$(mandir)/man1/$(PROGRAM_PREFIX)fsbench.1'
+
 uninstall:
-	for name in pcp prm; do \
+	for name in pcp prm fsbench; do \
 		rm -f '$(DESTDIR)$(bindir)/$(PROGRAM_PREFIX)'$$name '$(DESTDIR)$(mandir)/man1/$(PROGRAM_PREFIX)'$$name.1; \
 	done
 	rm -f '$(DESTDIR)$(libdir)/libpfu.a' '$(DESTDIR)$(libdir)/pkgconfig/libpfu.pc'
@@ -324,6 +351,7 @@ help:
 	@echo 'check            all tests of this repository: check-unit, check-cmd, check-diff'
 	@echo 'check-gnu        the tests of GNU coreutils, fetched, with pcp and prm in the place of cp and rm'
 	@echo 'bench            against cp and rm on local file systems; bench-network: on slow ones'
+	@echo 'bench-tools      build/bench/fsbench: what a file system gives; install-bench installs it'
 	@echo 'lint, format     clang-tidy or cppcheck, and shellcheck; clang-format'
 	@echo 'install          programs, manual pages, library; also install-programs, install-lib, uninstall'
 	@echo '                 PREFIX=/usr/local DESTDIR= PROGRAM_PREFIX='
