@@ -118,6 +118,9 @@ $(call objects,$(UNIT_SRC)): private OWN_CFLAGS = $(PROBED_CMOCKA_CFLAGS)
 $(UNIT:%=$(O)/%): private OWN_LIBS = $(PROBED_CMOCKA_LIBS)
 $(call objects,$(FSBENCH_SRC)): private OWN_CFLAGS = $(PROBED_CEPHFS_CFLAGS)
 $(FSBENCH:%=$(O)/%): private OWN_LIBS = $(PROBED_CEPHFS_LIBS) -lm
+# Its arithmetic has a unit test.
+$(filter %/fsbench,$(UNIT:%=$(O)/%)): private OWN_LIBS = $(PROBED_CMOCKA_LIBS) -lm
+$(filter %/fsbench,$(UNIT:%=$(O)/%)): $(O)/bench/fsbench-stats.o
 
 .PHONY: all programs library tests-build bench-build bench-tools
 all: programs library

@@ -53,12 +53,15 @@ static void note_signal(int number)
 	signal_seen = number;
 }
 
-/* The first signal makes the threads stop and clean up, the second of its kind ends all at once. */
+/*
+ * A signal makes the threads stop and clean up.  So does the same signal again: timeout(1) sends
+ * each twice, to the process and to its group.
+ */
 static void catch_signals(void)
 {
 	static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
 	struct sigaction action = {
-		.sa_handler = note_signal, .sa_flags = SA_RESETHAND | SA_RESTART};
+		.sa_handler = note_signal, .sa_flags = SA_RESTART};
 	struct sigaction before;
 
 	for (size_t i = 0; i < sizeof(signals) / sizeof(signals[0]); i++) {

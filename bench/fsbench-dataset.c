@@ -401,7 +401,7 @@ static bool open_top(struct dataset *set)
 	return set->top >= 0;
 }
 
-/* How many parts a chain is made in: enough for all threads, with a group of files each at least. */
+/* How many parts a chain is made in: enough for all threads, a group of files each at least. */
 static uint64_t parts_of_chain(const struct dataset *set)
 {
 	const struct shape *shape = &set->shape;

@@ -3,6 +3,7 @@
  */
 #include "fsbench-stats.h"
 
+#include <ctype.h>
 #include <math.h>
 #include <string.h>
 #include <strings.h>
@@ -34,7 +35,7 @@ static uint64_t unit_factor(const char *unit)
 
 	if (*unit == '\0' || strcasecmp(unit, "B") == 0)
 		return 1;
-	letter = strchr(letters, unit[0] & ~0x20);
+	letter = strchr(letters, toupper((unsigned char)unit[0]));
 	if (!letter)
 		return 0;
 	if (unit[1] == '\0' || strcasecmp(unit + 1, "iB") == 0)
@@ -140,7 +141,7 @@ uint64_t fsb_latency_percentile(const struct fsb_latencies *from, double percent
 
 	for (size_t i = 0; i < FSB_BUCKETS; i++) {
 		seen += from->bucket[i];
-		/* The last bucket has no end of its own. */
+		/* The last bucket has no end. */
 		if (seen >= wanted && seen > 0)
 			return i + 1 < FSB_BUCKETS && bucket_end(i) < from->max ? bucket_end(i)
 										: from->max;

@@ -32,11 +32,14 @@ struct fsb_summary {
 /* All zero if there are no values. */
 struct fsb_summary fsb_summarize(const double *values, size_t count);
 
-/* Buckets of latencies: each power of two from 32 ns to 2^40 ns (18 minutes) in 32 equal steps. */
+/*
+ * Buckets of latencies: each power of two from 32 ns to 2^40 ns (18 minutes) in 32 equal steps,
+ * and one for what takes longer.
+ */
 enum {
 	FSB_STEP_BITS = 5,
 	FSB_STEPS = 1 << FSB_STEP_BITS,
-	FSB_BUCKETS = (40 - FSB_STEP_BITS + 1) * FSB_STEPS,
+	FSB_BUCKETS = (40 - FSB_STEP_BITS + 1) * FSB_STEPS + 1,
 };
 
 /* Latencies in nanoseconds; what is read from it is at most 1/32 too large.  Starts as all zero. */
