@@ -274,6 +274,7 @@ deps:
 .PHONY: bench bench-network
 bench: all bench-build
 	bench/bench-local.sh
+	bench/bench-limit.sh
 bench-network: all bench-build
 	bench/bench-network.sh
 
@@ -353,7 +354,7 @@ help:
 	@echo 'deps             install what tests and benchmarks need (apt-get)'
 	@echo 'check            all tests of this repository: check-unit, check-cmd, check-diff'
 	@echo 'check-gnu        the tests of GNU coreutils, fetched, with pcp and prm in the place of cp and rm'
-	@echo 'bench            against cp and rm on local file systems; bench-network: on slow ones'
+	@echo 'bench            against cp and rm, and what fsbench reaches, in BENCH_DIR; bench-network: on slow ones'
 	@echo 'bench-tools      build/bench/fsbench: what a file system gives; install-bench installs it'
 	@echo 'lint, format     clang-tidy or cppcheck, and shellcheck; clang-format'
 	@echo 'install          programs, manual pages, library; also install-programs, install-lib, uninstall'
