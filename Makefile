@@ -249,7 +249,7 @@ export UBSAN_OPTIONS ?= print_stacktrace=1:exitcode=99
 run = $(if $(findstring thread,$(SANITIZE)),$(shell bits=$$(cat /proc/sys/vm/mmap_rnd_bits 2>/dev/null || echo 0); \
 	[ "$$bits" -le 28 ] || echo setarch -R))
 
-.PHONY: check check-unit check-cmd check-diff check-gnu
+.PHONY: check check-unit check-cmd check-diff check-gnu check-cephfs
 check: all tests-build
 	@rc=0; for part in check-unit check-cmd check-diff; do \
 		echo "== $$part"; $(MAKE) --no-print-directory $$part || rc=1; done; exit $$rc
@@ -266,6 +266,10 @@ check-diff: all tests-build
 
 check-gnu: programs
 	tests/gnu/run
+
+# On the cluster that CEPH_CONF names.
+check-cephfs: all bench-tools
+	prove --timer tests/cephfs/*.t
 
 .PHONY: deps
 deps:
@@ -354,6 +358,7 @@ help:
 	@echo 'deps             install what tests and benchmarks need (apt-get)'
 	@echo 'check            all tests of this repository: check-unit, check-cmd, check-diff'
 	@echo 'check-gnu        the tests of GNU coreutils, fetched, with pcp and prm in the place of cp and rm'
+	@echo 'check-cephfs     fsbench through libcephfs, on the Ceph cluster of the configuration CEPH_CONF'
 	@echo 'bench            against cp and rm, and what fsbench reaches, in BENCH_DIR; bench-network: on slow ones'
 	@echo 'bench-tools      build/bench/fsbench: what a file system gives; install-bench installs it'
 	@echo 'lint, format     clang-tidy or cppcheck, and shellcheck; clang-format'

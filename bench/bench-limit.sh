@@ -39,7 +39,7 @@ mkdir -p "$out"
 raw=$out/limit-raw.csv csv=$out/limit.csv
 
 # What is remembered between runs: the same for the commands as fsbench does it for itself.
-fstype=$(stat -f -c %T "$work")
+fstype=$(findmnt -n -o FSTYPE -T "$work" | tail -n 1)
 caches='names and attributes kept, data too where nobody evicts it (no right to drop caches)'
 if [ "$fstype" = tmpfs ]; then
 	caches='kept: the files are in memory'

@@ -638,10 +638,12 @@ static void free_workers(struct run *run)
 
 static bool run_iterations(struct run *run)
 {
-	for (run->iteration = 1; run->iteration <= run->plan->iterations; run->iteration++) {
-		if (!iterate(run))
+	for (unsigned int i = 1; i <= run->plan->iterations; i++) {
+		run->iteration = i;
+		/* Each begins as the first did. */
+		if ((i > 1 && !drop_caches(run)) || !iterate(run))
 			return false;
-		run->results->iterations++;
+		run->results->iterations = i;
 	}
 	return true;
 }
