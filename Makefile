@@ -269,6 +269,8 @@ check-gnu: programs
 
 # On the cluster that CEPH_CONF names.
 check-cephfs: all bench-tools
+	@[ -n "$$CEPH_CONF" ] || { echo 'make: check-cephfs wants CEPH_CONF=/etc/ceph/ceph.conf or the like' >&2; exit 1; }
+	@$(if $(PROBED_CEPHFS_LIBS),:,echo 'make: check-cephfs wants libcephfs-dev' >&2; exit 1)
 	prove --timer tests/cephfs/*.t
 
 .PHONY: deps
