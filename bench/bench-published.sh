@@ -58,6 +58,15 @@ timed() {
 	awk "BEGIN { s = $end - $start; printf \"%s,%s,%s,%d,%.3f,%.1f\n\", \"$name\", \"$direction\", \"$tool\", $round, s, $files / s }" >>"$csv"
 }
 
+scaled() {
+	awk "BEGIN { printf \"%d\", $1 * $2 / 100 }"
+}
+
+# Fewer files are in fewer directories, lest these should be all the work: one for each 100, from 20 to all 1,000.
+classes() {
+	awk "BEGIN { n = int($files / 100); print n < 20 ? 20 : n > 1000 ? 1000 : n }"
+}
+
 # What people do where cp -r is too slow: many cp or rm at once; rsync by GNU parallel.
 xargs_copy() {
 	mkdir "$2"
@@ -131,11 +140,11 @@ printf '# network: %s\n' "$(findmnt -n -o FSTYPE,SOURCE,OPTIONS -T "$net" | tail
 printf '# local: %s\n' "$(findmnt -n -o FSTYPE,SOURCE,OPTIONS -T "$local" | tail -n 1 | tr -s ' ')"
 for name; do
 	case $name in
-	imagenet) files=$((1281167 * ${scale:-1} / 100)) each=1 shape=(--dirs=1000) ;;
-	efs) files=$((10000 * ${scale:-100} / 100)) each=32 shape=(--shape=flat) ;;
+	imagenet) files=$(scaled 1281167 "${scale:-1}") each=1 shape=(--dirs="$(classes)") ;;
+	efs) files=$(scaled 10000 "${scale:-100}") each=32 shape=(--shape=flat) ;;
 	*) usage ;;
 	esac
-	printf '\n# %s: %s' "$name" "$("$fsbench" dataset "${shape[@]}" --files="$files" "$local/tree" | sed 's/, in .*//')"
+	printf '\n# %s %s: %s' "$name" "${shape[*]}" "$("$fsbench" dataset "${shape[@]}" --files="$files" "$local/tree" | sed 's/, in .*//')"
 	for ((round = 1; round <= rounds; round++)); do
 		copies 'local to net' "$local/tree" "$net/tree"
 		if [ "$name" = imagenet ]; then

@@ -35,8 +35,9 @@ struct fsb_mount;
 /* How much of what a client remembers could be dropped. */
 enum fsb_dropped {
 	FSB_ALL_DROPPED,
-	FSB_DROP_BY_FILE, /* the data of each file, by drop_file(); not names and attributes */
-	FSB_ALL_KEPT,     /* there is nothing below that it could be fetched from again */
+	FSB_KERNEL_DROPPED, /* not what a FUSE file system's own process remembers */
+	FSB_DROP_BY_FILE,   /* the data of each file, by drop_file(); not names and attributes */
+	FSB_ALL_KEPT,       /* there is nothing below that it could be fetched from again */
 };
 
 struct fsb_backend {

@@ -60,8 +60,7 @@ static void note_signal(int number)
 static void catch_signals(void)
 {
 	static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
-	struct sigaction action = {
-		.sa_handler = note_signal, .sa_flags = SA_RESTART};
+	struct sigaction action = {.sa_handler = note_signal, .sa_flags = SA_RESTART};
 	struct sigaction before;
 
 	for (size_t i = 0; i < sizeof(signals) / sizeof(signals[0]); i++) {

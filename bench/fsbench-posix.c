@@ -55,29 +55,38 @@ static int posix_unmount(struct fsb_mount *mount)
 	return r;
 }
 
-/* File systems that are the page cache: what is dropped there is lost, so nothing is. */
-static bool lives_in_memory(int fd)
+/* 0 if that cannot be had, which is no file system's. */
+static long fs_type(int fd)
 {
 	struct statfs fs;
 
-	return fstatfs(fd, &fs) == 0 && (fs.f_type == TMPFS_MAGIC || fs.f_type == RAMFS_MAGIC);
+	return fstatfs(fd, &fs) == 0 ? (long)fs.f_type : 0;
+}
+
+/* Writes to what drops the caches of the whole machine. */
+static bool drop_all(void)
+{
+	int fd = open("/proc/sys/vm/drop_caches", O_WRONLY | O_CLOEXEC);
+	bool done;
+
+	if (fd < 0)
+		return false;
+	done = write(fd, "3", 1) == 1;
+	return close(fd) == 0 && done;
 }
 
 static enum fsb_dropped posix_drop(struct fsb_mount *mount)
 {
-	enum fsb_dropped dropped = FSB_DROP_BY_FILE;
-	int fd;
+	long type = fs_type(mount->root);
 
-	if (lives_in_memory(mount->root))
+	/* These are the page cache: what is dropped there is lost, so nothing is. */
+	if (type == TMPFS_MAGIC || type == RAMFS_MAGIC)
 		return FSB_ALL_KEPT;
 	/* Only what is on the disk already is dropped. */
 	(void)syncfs(mount->root);
-	fd = open("/proc/sys/vm/drop_caches", O_WRONLY | O_CLOEXEC);
-	if (fd < 0)
+	if (!drop_all())
 		return FSB_DROP_BY_FILE;
-	if (write(fd, "3", 1) == 1)
-		dropped = FSB_ALL_DROPPED;
-	return close(fd) == 0 ? dropped : FSB_DROP_BY_FILE;
+	return type == FUSE_SUPER_MAGIC ? FSB_KERNEL_DROPPED : FSB_ALL_DROPPED;
 }
 
 static int posix_open(struct fsb_mount *mount, const char *path)

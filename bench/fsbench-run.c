@@ -509,6 +509,10 @@ static bool drop_caches(struct run *run)
 	case FSB_ALL_DROPPED:
 		run->results->caches = "dropped";
 		return true;
+	case FSB_KERNEL_DROPPED:
+		run->results->caches = "kernel's dropped";
+		printf("  The kernel's only: the file system's own process may remember more\n");
+		return true;
 	case FSB_ALL_KEPT:
 		run->results->caches = "kept";
 		printf("  Kept: these files are in memory and nowhere else\n");

@@ -172,6 +172,25 @@ duration() {
 }
 run_once duration
 
+# On a disk, by a user who may not drop the machine's caches.
+disk() {
+	local at
+	need_user 'caches on a disk' || return
+	at=$(mktemp -d "${TMPDIR:-/tmp}/pfu-test.XXXXXX")
+	chmod 777 "$at"
+	if [ "$(stat -f -c %T "$at")" = tmpfs ]; then
+		skip 'caches on a disk' "no disk below $at"
+	else
+		run_as_user fsbench bench --root-path="$at" --threads=2 --files=20 --size=10K
+		status 0 'on a disk'
+		is "$(grep -A 1 'Dropping Caches' "$out" | tail -n 1)" \
+			'  Data only: no permission to drop names and attributes' 'what is not dropped is told'
+		is "$(ls "$at")" '' 'and nothing is left'
+	fi
+	rm -rf "$at"
+}
+run_once disk
+
 # --- What goes wrong ---
 
 errors() {
