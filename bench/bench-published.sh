@@ -64,7 +64,7 @@ scaled() {
 
 # Fewer files are in fewer directories, lest these should be all the work: one for each 100, from 20 to all 1,000.
 classes() {
-	awk "BEGIN { n = int($files / 100); print n < 20 ? 20 : n > 1000 ? 1000 : n }"
+	awk "BEGIN { n = int($files / 100); print (n < 20) ? 20 : (n > 1000) ? 1000 : n }"
 }
 
 # What people do where cp -r is too slow: many cp or rm at once; rsync by GNU parallel.
@@ -144,7 +144,8 @@ for name; do
 	efs) files=$(scaled 10000 "${scale:-100}") each=32 shape=(--shape=flat) ;;
 	*) usage ;;
 	esac
-	printf '\n# %s %s: %s' "$name" "${shape[*]}" "$("$fsbench" dataset "${shape[@]}" --files="$files" "$local/tree" | sed 's/, in .*//')"
+	made=$("$fsbench" dataset "${shape[@]}" --files="$files" "$local/tree")
+	printf '\n# %s (%s): %s' "$name" "${shape[*]}" "${made%%, in *}"
 	for ((round = 1; round <= rounds; round++)); do
 		copies 'local to net' "$local/tree" "$net/tree"
 		if [ "$name" = imagenet ]; then
