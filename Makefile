@@ -83,7 +83,9 @@ SHARED_SRC := $(sort $(filter-out $(MAIN_SRC),$(wildcard src/*.c)))
 UNIT_SRC   := $(sort $(wildcard tests/unit/*.c))
 SHIM_SRC   := $(sort $(wildcard tests/tools/*shim.c))
 TOOL_SRC   := $(sort $(filter-out $(SHIM_SRC),$(wildcard tests/tools/*.c)))
-BENCH_SRC  := $(sort $(wildcard bench/*.c))
+# fsbench is one program of several sources; what else is in bench/ is a program each.
+FSBENCH_SRC := $(sort $(wildcard bench/fsbench*.c))
+BENCH_SRC  := $(sort $(filter-out $(FSBENCH_SRC),$(wildcard bench/*.c)))
 HEADERS    := $(sort $(wildcard include/pfu/*.h))
 
 PROGRAMS   := $(MAIN_SRC:src/%.c=bin/%)
@@ -92,6 +94,7 @@ UNIT       := $(UNIT_SRC:tests/unit/%.c=build/tests/unit/%)
 SHIMS      := $(SHIM_SRC:tests/tools/%.c=build/tests/%.so)
 TOOLS      := $(TOOL_SRC:tests/tools/%.c=build/tests/%)
 BENCH      := $(BENCH_SRC:bench/%.c=build/bench/%)
+FSBENCH    := $(if $(FSBENCH_SRC),build/bench/fsbench)
 
 # A test tool or benchmark that includes a header of libfuse is built with it, and left out where there is none.
 FUSE_SRC := $(if $(TOOL_SRC)$(BENCH_SRC),$(shell grep -l '^\#include <fuse' $(TOOL_SRC) $(BENCH_SRC)))
@@ -100,21 +103,32 @@ TOOLS := $(filter-out $(FUSE_SRC:tests/tools/%.c=build/tests/%),$(TOOLS))
 BENCH := $(filter-out $(FUSE_SRC:bench/%.c=build/bench/%),$(BENCH))
 endif
 
+# fsbench's back end for libcephfs is left out where there is no libcephfs.
+ifeq ($(PROBED_CEPHFS_LIBS),)
+FSBENCH_SRC := $(filter-out bench/fsbench-cephfs.c,$(FSBENCH_SRC))
+endif
+
 objects = $(patsubst %.c,$(O)/%.o,$(1))
-ALL_OBJ := $(call objects,$(LIB_SRC) $(MAIN_SRC) $(SHARED_SRC) $(UNIT_SRC) $(TOOL_SRC) $(BENCH_SRC))
+ALL_OBJ := $(call objects,$(LIB_SRC) $(MAIN_SRC) $(SHARED_SRC) $(UNIT_SRC) $(TOOL_SRC) $(BENCH_SRC) $(FSBENCH_SRC))
 
 # (private: what these need is not to reach their prerequisites, such as the flags stamp.)
 $(call objects,$(FUSE_SRC)): private OWN_CFLAGS = $(PROBED_FUSE_CFLAGS)
 $(FUSE_SRC:tests/tools/%.c=$(O)/build/tests/%) $(FUSE_SRC:bench/%.c=$(O)/build/bench/%): private OWN_LIBS = $(PROBED_FUSE_LIBS)
 $(call objects,$(UNIT_SRC)): private OWN_CFLAGS = $(PROBED_CMOCKA_CFLAGS)
 $(UNIT:%=$(O)/%): private OWN_LIBS = $(PROBED_CMOCKA_LIBS)
+$(call objects,$(FSBENCH_SRC)): private OWN_CFLAGS = $(PROBED_CEPHFS_CFLAGS)
+$(FSBENCH:%=$(O)/%): private OWN_LIBS = $(PROBED_CEPHFS_LIBS) -lm
+# Its arithmetic has a unit test.
+$(filter %/fsbench,$(UNIT:%=$(O)/%)): private OWN_LIBS = $(PROBED_CMOCKA_LIBS) -lm
+$(filter %/fsbench,$(UNIT:%=$(O)/%)): $(O)/bench/fsbench-stats.o
 
-.PHONY: all programs library tests-build bench-build
+.PHONY: all programs library tests-build bench-build bench-tools
 all: programs library
 programs: $(PROGRAMS)
 library: $(LIBRARY)
-tests-build: need-cmocka $(UNIT) $(TOOLS) $(SHIMS) $(BENCH)
-bench-build: $(BENCH) $(TOOLS)
+tests-build: need-cmocka $(UNIT) $(TOOLS) $(SHIMS) $(BENCH) $(FSBENCH)
+bench-build: $(BENCH) $(TOOLS) $(FSBENCH)
+bench-tools: $(FSBENCH)
 
 .PHONY: need-cmocka
 need-cmocka:
@@ -145,6 +159,9 @@ probe_pkg = @if $(PKG_CONFIG) --exists $(2) 2>/dev/null; then \
 # Installed since the probe: look again. (The directories in which pkg-config finds its files change then.)
 PKG_DIRS := $(wildcard $(subst :, ,$(shell $(PKG_CONFIG) --variable pc_path pkg-config 2>/dev/null)))
 
+# libcephfs has no file there: its header says whether it is installed.
+PKG_DIRS += $(wildcard /usr/include /usr/include/cephfs)
+
 $(PROBE): Makefile $(PKG_DIRS)
 	@mkdir -p $(@D)
 	@printf '# Made by make: what %s and this machine offer.\n' '$(CC)' >$@.new
@@ -161,6 +178,9 @@ $(PROBE): Makefile $(PKG_DIRS)
 	$(call probe,PROBED_LDFLAGS,-Wl$(comma)--as-needed)
 	$(call probe_pkg,PROBED_CMOCKA,cmocka)
 	$(call probe_pkg,PROBED_FUSE,fuse3)
+	@printf '#include <cephfs/libcephfs.h>\nint main(void) { return ceph_version(0, 0, 0) != 0; }\n' >$@.c; \
+	if $(CC) -D_FILE_OFFSET_BITS=64 -o $@.out $@.c -lcephfs >/dev/null 2>&1; then \
+		printf 'PROBED_CEPHFS_CFLAGS := -DHAVE_LIBCEPHFS\nPROBED_CEPHFS_LIBS := -lcephfs\n' >>$@.new; fi
 	@rm -f $@.c $@.out; mv -f $@.new $@
 
 .PHONY: config
@@ -171,6 +191,7 @@ config: $(PROBE)
 	@echo 'compile     $(subst ','\'',$(CPPFLAGS_ALL) $(CFLAGS_ALL))'
 	@echo 'link        $(LDFLAGS_ALL) $(LIBS)'
 	@echo 'unit tests  $(if $(PROBED_CMOCKA_LIBS),yes (cmocka),no (libcmocka-dev is not installed))'
+	@echo 'libcephfs   $(if $(PROBED_CEPHFS_LIBS),yes (fsbench --backend=cephfs),no (libcephfs-dev is not installed))'
 	@echo 'FUSE tools  $(if $(PROBED_FUSE_LIBS),yes (libfuse3),no (libfuse3-dev is not installed))'
 
 # --- Rules ----------------------------------------------------------------------------------------------------------
@@ -199,10 +220,13 @@ $(TOOLS:%=$(O)/%): $(O)/build/tests/%: $(O)/tests/tools/%.o $(O)/$(LIBRARY)
 $(BENCH:%=$(O)/%): $(O)/build/bench/%: $(O)/bench/%.o $(O)/$(LIBRARY)
 	@mkdir -p $(@D)
 	$(link)
+$(FSBENCH:%=$(O)/%): $(call objects,$(FSBENCH_SRC)) $(O)/$(LIBRARY)
+	@mkdir -p $(@D)
+	$(link)
 
 # The products of the variant at hand take their public places. Put in place by a rename: they may be running.
 publish = @mkdir -p $(@D) && cp -f $< $@.new && mv -f $@.new $@
-$(PROGRAMS) $(LIBRARY) $(UNIT) $(TOOLS) $(BENCH): %: $(O)/% build/variant
+$(PROGRAMS) $(LIBRARY) $(UNIT) $(TOOLS) $(BENCH) $(FSBENCH): %: $(O)/% build/variant
 	$(publish)
 
 # A shim is loaded into whatever runs, so it never has a sanitizer of its own.
@@ -225,7 +249,7 @@ export UBSAN_OPTIONS ?= print_stacktrace=1:exitcode=99
 run = $(if $(findstring thread,$(SANITIZE)),$(shell bits=$$(cat /proc/sys/vm/mmap_rnd_bits 2>/dev/null || echo 0); \
 	[ "$$bits" -le 28 ] || echo setarch -R))
 
-.PHONY: check check-unit check-cmd check-diff check-gnu
+.PHONY: check check-unit check-cmd check-diff check-gnu check-cephfs
 check: all tests-build
 	@rc=0; for part in check-unit check-cmd check-diff; do \
 		echo "== $$part"; $(MAKE) --no-print-directory $$part || rc=1; done; exit $$rc
@@ -243,19 +267,29 @@ check-diff: all tests-build
 check-gnu: programs
 	tests/gnu/run
 
+# On the cluster that CEPH_CONF names.
+check-cephfs: all bench-tools
+	@[ -n "$$CEPH_CONF" ] || { echo 'make: check-cephfs wants CEPH_CONF=/etc/ceph/ceph.conf or the like' >&2; exit 1; }
+	@$(if $(PROBED_CEPHFS_LIBS),:,echo 'make: check-cephfs wants libcephfs-dev' >&2; exit 1)
+	prove --timer tests/cephfs/*.t
+
 .PHONY: deps
 deps:
 	.ci/deps
 
-.PHONY: bench bench-network
+.PHONY: bench bench-network bench-cephfs
 bench: all bench-build
 	bench/bench-local.sh
+	bench/bench-limit.sh
 bench-network: all bench-build
 	bench/bench-network.sh
+bench-cephfs: all bench-build
+	bench/bench-cephfs.sh
 
 # --- Lint and format ------------------------------------------------------------------------------------------------
 
-C_FILES     := $(LIB_SRC) $(MAIN_SRC) $(SHARED_SRC) $(UNIT_SRC) $(TOOL_SRC) $(SHIM_SRC) $(BENCH_SRC)
+C_FILES     := $(LIB_SRC) $(MAIN_SRC) $(SHARED_SRC) $(UNIT_SRC) $(TOOL_SRC) $(SHIM_SRC) $(BENCH_SRC) \
+	$(sort $(FSBENCH_SRC) $(wildcard bench/fsbench*.c))
 C_HEADERS   := $(HEADERS) $(sort $(wildcard src/*.h src/lib/*.h tests/unit/*.h tests/tools/*.h bench/*.h))
 # Whatever git knows of that is a shell script, by its first line.
 SHELL_FILES  = $(shell git ls-files -co --exclude-standard | xargs awk \
@@ -265,18 +299,18 @@ SHELL_FILES  = $(shell git ls-files -co --exclude-standard | xargs awk \
 lint: lint-c lint-sh
 ifneq ($(shell sh -c 'command -v $(CLANG_TIDY)'),)
 # One target a source, so that -j applies. What clang-tidy says of a source in which all is well is left out.
-TIDY := $(addprefix tidy-,$(LIB_SRC) $(MAIN_SRC) $(SHARED_SRC))
+TIDY := $(addprefix tidy-,$(LIB_SRC) $(MAIN_SRC) $(SHARED_SRC) $(FSBENCH_SRC))
 .PHONY: $(TIDY)
 lint-c: $(TIDY)
 $(TIDY): tidy-%: $(PROBE)
 	@echo '  TIDY    $*'; \
-	out=$$($(CLANG_TIDY) --quiet $* -- -std=gnu11 $(CPPFLAGS_ALL) 2>&1) || { printf '%s\n' "$$out"; exit 1; }
+	out=$$($(CLANG_TIDY) --quiet $* -- -std=gnu11 $(CPPFLAGS_ALL) $(if $(findstring fsbench,$*),$(PROBED_CEPHFS_CFLAGS)) 2>&1) || { printf '%s\n' "$$out"; exit 1; }
 else
 lint-c: $(PROBE)
 	@command -v cppcheck >/dev/null || \
 		{ echo 'make: lint needs clang-tidy or cppcheck; `make deps` installs it' >&2; exit 1; }
 	cppcheck --quiet --std=c11 --error-exitcode=1 --inline-suppr -j $(TEST_JOBS) \
-		--enable=warning,performance,portability $(CPPFLAGS_ALL) src
+		--enable=warning,performance,portability $(CPPFLAGS_ALL) src $(FSBENCH_SRC)
 endif
 lint-sh:
 	@command -v shellcheck >/dev/null || { echo 'make: lint needs shellcheck; `make deps` installs it' >&2; exit 1; }
@@ -287,7 +321,7 @@ format:
 
 # --- Installation ---------------------------------------------------------------------------------------------------
 
-.PHONY: install install-programs install-lib uninstall
+.PHONY: install install-programs install-lib install-bench uninstall
 install: install-programs install-lib
 
 # The manual pages speak of the programs by the names that they are installed under.
@@ -309,8 +343,13 @@ install-lib: library
 		'Cflags: -I"$(includedir)" -pthread' 'Libs: -L"$(libdir)" -lpfu -pthread' \
 		>'$(DESTDIR)$(libdir)/pkgconfig/libpfu.pc'
 
+install-bench: bench-tools
+	$(INSTALL) -d '$(DESTDIR)$(bindir)' '$(DESTDIR)$(mandir)/man1'
+	$(INSTALL) -m 755 $(FSBENCH) '$(DESTDIR)$(bindir)/$(PROGRAM_PREFIX)fsbench'
+	$(INSTALL) -m 644 man/fsbench.1 '$(DESTDIR)$(mandir)/man1/$(PROGRAM_PREFIX)fsbench.1'
+
 uninstall:
-	for name in pcp prm; do \
+	for name in pcp prm fsbench; do \
 		rm -f '$(DESTDIR)$(bindir)/$(PROGRAM_PREFIX)'$$name '$(DESTDIR)$(mandir)/man1/$(PROGRAM_PREFIX)'$$name.1; \
 	done
 	rm -f '$(DESTDIR)$(libdir)/libpfu.a' '$(DESTDIR)$(libdir)/pkgconfig/libpfu.pc'
@@ -327,7 +366,10 @@ help:
 	@echo 'deps             install what tests and benchmarks need (apt-get)'
 	@echo 'check            all tests of this repository: check-unit, check-cmd, check-diff'
 	@echo 'check-gnu        the tests of GNU coreutils, fetched, with pcp and prm in the place of cp and rm'
-	@echo 'bench            against cp and rm on local file systems; bench-network: on slow ones'
+	@echo 'check-cephfs     fsbench through libcephfs, on the Ceph cluster of the configuration CEPH_CONF'
+	@echo 'bench            against cp and rm, and what fsbench reaches, in BENCH_DIR; bench-network: on slow ones'
+	@echo 'bench-cephfs     against cp and rm on a CephFS, which is brought up on this machine (as root)'
+	@echo 'bench-tools      build/bench/fsbench: what a file system gives; install-bench installs it'
 	@echo 'lint, format     clang-tidy or cppcheck, and shellcheck; clang-format'
 	@echo 'install          programs, manual pages, library; also install-programs, install-lib, uninstall'
 	@echo '                 PREFIX=/usr/local DESTDIR= PROGRAM_PREFIX='

@@ -12,7 +12,7 @@ CC=${CC:-cc}
 
 # What the build needs and what it has made, for the cases that install. (Times are kept, so that make finds nothing to do.)
 mkdir "$tmp/copy"
-/bin/cp -a "$top"/{Makefile,include,src,man,bin,lib,build} "$tmp/copy/"
+/bin/cp -a "$top"/{Makefile,include,src,man,bench,bin,lib,build} "$tmp/copy/"
 
 # quiet_make ARGUMENT...: in the directory tree.
 quiet_make() {
@@ -50,6 +50,13 @@ install_and_uninstall() {
 	rm root/opt/x/include/pfu/theirs.h
 	quiet_make uninstall "DESTDIR=$PWD/root" PREFIX=/opt/x PROGRAM_PREFIX=fast-
 	ok 'and the directory that was its own' test ! -e root/opt/x/include/pfu
+
+	quiet_make install-bench "DESTDIR=$PWD/bench" PREFIX=/opt/x PROGRAM_PREFIX=fast-
+	is "$(installed bench)" $'./opt/x/bin/fast-fsbench\n./opt/x/share/man/man1/fast-fsbench.1' \
+		'install-bench puts the benchmark and its page there'
+	ok 'and it runs' bench/opt/x/bin/fast-fsbench --help
+	quiet_make uninstall "DESTDIR=$PWD/bench" PREFIX=/opt/x PROGRAM_PREFIX=fast-
+	is "$(installed bench)" '' 'uninstall removes them too'
 
 	quiet_make install "DESTDIR=$PWD/plain"
 	ok 'the default is /usr/local' test -x plain/usr/local/bin/pcp
