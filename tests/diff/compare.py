@@ -335,7 +335,7 @@ def excused(program, diff, case, version):
 DEBUG_LINE = re.compile(rb"^copy offload: ")
 # ... and so is what it says of the workers, of which cp has one.
 WORKERS_LINE = re.compile(rb"\S*cp: workers: [^\n]*\n")
-ONCE = re.compile(rb"rm: remove \d+ arguments?( recursively)?\? ")
+ONCE = re.compile(rb"\S*rm: remove \d+ arguments?( recursively)?\? ")
 
 
 def output_lines(data):
