@@ -290,11 +290,15 @@ format:
 .PHONY: install install-programs install-lib uninstall
 install: install-programs install-lib
 
+# The manual pages speak of the programs by the names that they are installed under.
+RENAME = $(if $(PROGRAM_PREFIX),-e 's/\<p\(cp\|rm\)\>/$(PROGRAM_PREFIX)p\1/g' -e '/^\.TH/s/\<P\(CP\|RM\)\>/\U$(PROGRAM_PREFIX)P\1/',-e '')
+
 install-programs: programs
 	$(INSTALL) -d '$(DESTDIR)$(bindir)' '$(DESTDIR)$(mandir)/man1'
 	for name in pcp prm; do \
 		$(INSTALL) -m 755 bin/$$name '$(DESTDIR)$(bindir)/$(PROGRAM_PREFIX)'$$name && \
-		$(INSTALL) -m 644 man/$$name.1 '$(DESTDIR)$(mandir)/man1/$(PROGRAM_PREFIX)'$$name.1 || exit 1; \
+		sed $(RENAME) man/$$name.1 >build/$$name.1 && \
+		$(INSTALL) -m 644 build/$$name.1 '$(DESTDIR)$(mandir)/man1/$(PROGRAM_PREFIX)'$$name.1 || exit 1; \
 	done
 
 install-lib: library
@@ -302,7 +306,7 @@ install-lib: library
 	$(INSTALL) -m 644 $(LIBRARY) '$(DESTDIR)$(libdir)/libpfu.a'
 	$(INSTALL) -m 644 $(HEADERS) '$(DESTDIR)$(includedir)/pfu'
 	printf '%s\n' 'Name: libpfu' 'Description: parallel copy and removal of file trees' 'Version: $(VERSION)' \
-		'Cflags: -I$(includedir) -pthread' 'Libs: -L$(libdir) -lpfu -pthread' \
+		'Cflags: -I"$(includedir)" -pthread' 'Libs: -L"$(libdir)" -lpfu -pthread' \
 		>'$(DESTDIR)$(libdir)/pkgconfig/libpfu.pc'
 
 uninstall:

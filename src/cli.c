@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <locale.h>
+#include <malloc.h>
 #include <pthread.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -67,6 +68,13 @@ void cli_start(const char *argv0)
 	/* What names and answers are made of; the other categories are files to read for nothing. */
 	setlocale(LC_CTYPE, "");
 	setlocale(LC_MESSAGES, "");
+	/*
+	 * One heap for all threads: whoever lists a directory allocates what waits, and
+	 * of several heaps each would come to keep as much as all may.  What is allocated
+	 * is for many files at a time, so nobody waits for it.  And where memory is
+	 * limited so that a thread can't have a heap, each allocation is a page or more.
+	 */
+	mallopt(M_ARENA_MAX, 1);
 	atexit(close_stdout);
 	if (getrlimit(RLIMIT_NOFILE, &rl) == 0 && rl.rlim_cur < rl.rlim_max) {
 		rl.rlim_cur = rl.rlim_max;

@@ -21,6 +21,7 @@
  *	src/lib/walk.c     turns a tree into work: directories, and chunks of their entries
  *	src/lib/pool.c     the threads, and the counting that says when a directory is complete
  *	src/lib/queue.c    which piece of work is next
+ *	src/lib/tune.c     how many threads are useful, found by trial
  *	src/lib/dir.c      directories by descriptor; which of them are open at a time
  *	src/lib/closer.c   closes descriptors, many at a time
  *	src/lib/fstype.c   what kind of file system this is: local or not, how many workers

@@ -12,6 +12,7 @@
 using std::atomic_bool;
 using std::atomic_int;
 using std::atomic_uint;
+using std::atomic_ulong;
 #else
 #include <stdatomic.h>
 #endif

@@ -18,8 +18,13 @@
 extern "C" {
 #endif
 
-/* The size of a buffer that is worth having for read and write. */
+/*
+ * The size of a buffer that is worth having for read and write: what fits a
+ * processor's cache, and where each call is a round trip what one can hold (FUSE,
+ * NFS and SMB: 1 MiB).
+ */
 #define PFU_COPY_BUFFER ((size_t)256 << 10)
+#define PFU_COPY_BUFFER_NETWORK ((size_t)1 << 20)
 
 /* What has been found out about copies from one file system to another. */
 struct pfu_fspair {
@@ -27,6 +32,7 @@ struct pfu_fspair {
 	atomic_bool no_clone;
 	atomic_bool no_copy_range;
 	atomic_bool no_xattrs; /* the source has none on any file */
+	atomic_bool no_ranges; /* the target takes the bytes of a file only in their order */
 	atomic_int source;     /* 0, or 1 + the PFU_FS_* flags of the source's file system */
 	struct pfu_fspair *next;
 };

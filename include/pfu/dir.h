@@ -63,6 +63,12 @@ bool pfu_dir_is(const struct pfu_dir *dir, const struct stat *st);
  */
 char *pfu_dir_path(const struct pfu_dir *dir, const char *name);
 
+/*
+ * Whether an open directory has no entries: 1, 0, or -1 with the errno of
+ * getdents64(2) or lseek(2).  Reads it from where it stands, and leaves it at its start.
+ */
+int pfu_dir_is_empty(const struct pfu_fsys *fs, int fd);
+
 struct pfu_dirfds;
 
 /* A directory that is open; good from the get to the put. */

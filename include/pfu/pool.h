@@ -135,12 +135,7 @@ unsigned int pfu_pool_wanted(struct pfu_pool *pool);
  * Says that a worker has done n things of about the same cost.  By what is done in
  * all of them together the pool judges how many workers are useful.
  */
-static inline void pfu_pool_did(struct pfu_worker *worker, unsigned long n)
-{
-	unsigned long done = atomic_load_explicit(&worker->done, memory_order_relaxed);
-
-	atomic_store_explicit(&worker->done, done + n, memory_order_relaxed);
-}
+void pfu_pool_did(struct pfu_worker *worker, unsigned long n);
 
 /*
  * The contract of group->complete(worker, group): called by one worker, without

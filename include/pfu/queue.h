@@ -40,6 +40,12 @@ struct pfu_task {
 	struct pfu_group *group;
 	size_t bytes;	   /* memory that waits with the task; counted in pfu_queue.bytes */
 	unsigned int work; /* rough size in files; tells whether a further thread is worth starting */
+	/*
+	 * One such task at a time does not count as a worker in its group: it has
+	 * something to do before it comes to the group's lock, while another has it.
+	 * Set to false by the queue where it does count.
+	 */
+	bool beside;
 	/* The queue's: */
 	struct pfu_task *next;
 };
@@ -55,6 +61,7 @@ struct pfu_group {
 	struct pfu_group *prev, *following;   /* neighbours in the bucket */
 	unsigned int running;		      /* workers in this group */
 	bool served;			      /* a task of it has been taken */
+	bool beside;			      /* a worker is in it that does not count */
 	/* The pool's: */
 	size_t pending;		/* tasks not yet done, children not yet complete, holds */
 	struct pfu_task *alone; /* to run when it is the only thing pending */
@@ -99,12 +106,12 @@ void pfu_queue_push_later(struct pfu_queue *q, struct pfu_task *task);
 
 /*
  * Takes the task to run next, or returns NULL when none waits.  Its group
- * counts one worker more until pfu_queue_done().
+ * counts one worker more, if the task is not ->beside, until pfu_queue_done().
  */
 struct pfu_task *pfu_queue_pop(struct pfu_queue *q);
 
-/* Says that a task of this group, taken by pfu_queue_pop(), has run. */
-void pfu_queue_done(struct pfu_queue *q, struct pfu_group *group);
+/* Says that a task of this group, taken by pfu_queue_pop() and ->beside or not, has run. */
+void pfu_queue_done(struct pfu_queue *q, struct pfu_group *group, bool beside);
 
 #ifdef __cplusplus
 }

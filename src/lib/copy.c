@@ -21,8 +21,12 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Bytes of names and directories that wait: some ten thousands of either. */
-#define WAITING ((size_t)2 << 20)
+/*
+ * Bytes of names and directories that wait.  Over a network, where it is good to
+ * have many directories to choose from, some ten thousands of names.
+ */
+#define WAITING_LOCAL ((size_t)1 << 20)
+#define WAITING_NETWORK ((size_t)2 << 20)
 /* So many operands are looked at to find one that tells what kind of file system it is. */
 #define KIND_TRIES 8
 /* So many diagnostics about a full file system are shown, the others counted. */
@@ -272,13 +276,27 @@ static bool make_usable(struct item *it, struct cp_node *cn, int fd)
 	return false;
 }
 
+/* Whether there is an empty directory at the target; where there was nothing, we have made it. */
+static bool is_empty_target(struct item *it)
+{
+	const struct pfu_fsys *fs = it->c->fs;
+	int fd = fs->openat(it->dfd, it->dname, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC, 0);
+	bool empty = fd >= 0 && pfu_dir_is_empty(fs, fd) == 1;
+
+	if (fd >= 0)
+		fs->close(fd);
+	errno = EEXIST;
+	return empty;
+}
+
 static bool make_directory(struct item *it, struct cp_node *cn)
 {
 	struct pfu_dirfd *d;
 	bool ok;
 
 	cn->omitted = pfu_attrs_omit(it->c->options, cn->st.st_mode);
-	if (it->c->fs->mkdirat(it->dfd, it->dname, cn->st.st_mode & 07777 & ~cn->omitted) != 0) {
+	if (it->c->fs->mkdirat(it->dfd, it->dname, cn->st.st_mode & 07777 & ~cn->omitted) != 0 &&
+		!(errno == EEXIST && pfu_may_be_unheard(it) && is_empty_target(it))) {
 		pfu_fail_target(it, errno, "cannot create directory %q");
 		return false;
 	}
@@ -1252,8 +1270,7 @@ static bool run(struct copying *c)
 		.enter_above = true,
 		.in_turn = true,
 		.sort = true,
-		.bound = WAITING,
-		.iobuf_size = PFU_COPY_BUFFER,
+		.iobuf_size = PFU_COPY_BUFFER_NETWORK, /* touched only as far as a file needs it */
 		.cancel = o->cancel,
 		.ctx = c,
 	};
@@ -1265,6 +1282,7 @@ static bool run(struct copying *c)
 		(void)kind_of(c, c->directory->name, &target_flags);
 	c->target_network = target_flags & PFU_FS_NETWORK;
 	wo.network = (kind_of_sources(c) | target_flags) & PFU_FS_NETWORK;
+	wo.bound = wo.network ? WAITING_NETWORK : WAITING_LOCAL;
 	wo.workers = o->workers;
 	if (o->interactive == PFU_INTERACTIVE_ASK)
 		wo.workers = 1; /* questions come one at a time and in order */

@@ -387,6 +387,11 @@ enum outcome pfu_check_target(struct item *it, const struct stat *st, struct tar
 	return GO_ON;
 }
 
+bool pfu_may_be_unheard(const struct item *it)
+{
+	return it->node ? it->node->network : it->c->target_network;
+}
+
 /* ---- hard links ---- */
 
 void pfu_item_links_done(struct item *it, const struct stat *st, bool complete)
@@ -419,6 +424,7 @@ struct maker {
 	const char *name; /* of a symbolic one: its text */
 	int flags;
 	bool hard;
+	bool vacant; /* nothing was at the target a moment ago */
 };
 
 static int make_link(const struct item *it, const struct maker *m, const char *name)
@@ -449,12 +455,43 @@ static int replace_by_link(struct item *it, const struct maker *m)
 	return rc;
 }
 
+/* Whether the target is the very link that is to be made. */
+static bool is_that_link(const struct item *it, const char *text)
+{
+	size_t len = strlen(text);
+	char *there = malloc(len + 2);
+	bool is = there &&
+		  it->c->fs->readlinkat(it->dfd, it->dname, there, len + 1) == (ssize_t)len &&
+		  memcmp(there, text, len) == 0;
+
+	free(there);
+	return is;
+}
+
+/* Whether the link that was to be made is there. */
+static bool is_link_made(const struct item *it, const struct maker *m)
+{
+	struct stat ours, theirs;
+
+	if (!m->hard)
+		return is_that_link(it, m->name);
+	return it->c->fs->fstatat(it->dfd, it->dname, &ours, AT_SYMLINK_NOFOLLOW) == 0 &&
+	       it->c->fs->fstatat(m->fd, m->name, &theirs,
+				  m->flags & AT_SYMLINK_FOLLOW ? 0 : AT_SYMLINK_NOFOLLOW) == 0 &&
+	       ours.st_dev == theirs.st_dev && ours.st_ino == theirs.st_ino;
+}
+
 /* Makes a link at the target; with `replace` over what is there. */
 static int place_link(struct item *it, const struct maker *m, bool replace)
 {
 	if (make_link(it, m, it->dname) == 0)
 		return 0;
-	return errno == EEXIST && replace ? replace_by_link(it, m) : -1;
+	if (errno != EEXIST)
+		return -1;
+	if (m->vacant && pfu_may_be_unheard(it) && is_link_made(it, m))
+		return 0;
+	errno = EEXIST;
+	return replace ? replace_by_link(it, m) : -1;
 }
 
 enum outcome pfu_link_to_copy(
@@ -503,6 +540,7 @@ enum outcome pfu_link_to_copy(
 			.name = name,
 			.flags = pfu_item_follows(it) ? AT_SYMLINK_FOLLOW : 0,
 			.hard = true,
+			.vacant = !t || t->is_new,
 		};
 
 		if (place_link(it, &m, true) != 0)
@@ -602,23 +640,10 @@ static char *read_link(struct item *it, const struct stat *st)
 	}
 }
 
-/* Whether the target is the very link that is to be made. */
-static bool is_that_link(struct item *it, const char *text)
-{
-	size_t len = strlen(text);
-	char *there = malloc(len + 2);
-	bool is = there &&
-		  it->c->fs->readlinkat(it->dfd, it->dname, there, len + 1) == (ssize_t)len &&
-		  memcmp(there, text, len) == 0;
-
-	free(there);
-	return is;
-}
-
 static bool make_symlink_copy(struct item *it, const struct stat *st, const struct target *t)
 {
 	char *text = read_link(it, st);
-	struct maker m = {.name = text};
+	struct maker m = {.name = text, .vacant = t->is_new};
 	bool ok = true;
 
 	if (!text) {
@@ -659,10 +684,10 @@ static bool is_in_working_directory(const struct item *it)
 	return is;
 }
 
-static bool make_symbolic(struct item *it)
+static bool make_symbolic(struct item *it, const struct target *t)
 {
 	char *source = pfu_item_source(it);
-	struct maker m = {.name = source};
+	struct maker m = {.name = source, .vacant = t->is_new};
 	bool ok = false;
 
 	if (!source) {
@@ -684,7 +709,7 @@ static bool make_symbolic(struct item *it)
 	return ok;
 }
 
-static bool make_hard(struct item *it, const struct stat *st)
+static bool make_hard(struct item *it, const struct stat *st, const struct target *t)
 {
 	const struct pfu_copy_options *o = it->c->options;
 	struct maker m = {
@@ -692,6 +717,7 @@ static bool make_hard(struct item *it, const struct stat *st)
 		.name = it->sname,
 		.flags = pfu_item_follows(it) && !S_ISLNK(st->st_mode) ? AT_SYMLINK_FOLLOW : 0,
 		.hard = true,
+		.vacant = t->is_new,
 	};
 
 	if (place_link(it, &m, o->force || o->interactive == PFU_INTERACTIVE_ASK) == 0)
@@ -700,11 +726,23 @@ static bool make_hard(struct item *it, const struct stat *st)
 	return false;
 }
 
-static bool make_node(struct item *it, const struct stat *st)
+/* Whether the special file that was to be made is there. */
+static bool is_node_made(const struct item *it, mode_t mode, dev_t rdev)
+{
+	struct stat st;
+
+	return it->c->fs->fstatat(it->dfd, it->dname, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+	       ((st.st_mode ^ mode) & S_IFMT) == 0 && st.st_rdev == rdev;
+}
+
+static bool make_node(struct item *it, const struct stat *st, const struct target *t)
 {
 	mode_t mode = st->st_mode & ~pfu_attrs_omit(it->c->options, st->st_mode);
+	dev_t rdev = S_ISCHR(mode) || S_ISBLK(mode) ? st->st_rdev : 0;
 
-	if (it->c->fs->mknodat(it->dfd, it->dname, mode, S_ISFIFO(mode) ? 0 : st->st_rdev) == 0)
+	if (it->c->fs->mknodat(it->dfd, it->dname, mode, rdev) == 0)
+		return true;
+	if (errno == EEXIST && t->is_new && pfu_may_be_unheard(it) && is_node_made(it, mode, rdev))
 		return true;
 	pfu_fail_target(it, errno,
 		S_ISFIFO(mode) ? "cannot create fifo %q" : "cannot create special file %q");
@@ -751,9 +789,9 @@ static enum outcome make(struct item *it, const struct stat *st, struct target *
 	bool is_link = S_ISLNK(st->st_mode), ok;
 
 	if (o->symbolic_link) {
-		ok = make_symbolic(it) && set_link_times(it, st);
+		ok = make_symbolic(it, t) && set_link_times(it, st);
 	} else if (o->hard_link) {
-		ok = make_hard(it, st);
+		ok = make_hard(it, st, t);
 	} else if (S_ISREG(st->st_mode) || ((o->copy_contents || !o->recursive) && !is_link)) {
 		return pfu_copy_file(it, st, t, first);
 	} else {
@@ -765,7 +803,7 @@ static enum outcome make(struct item *it, const struct stat *st, struct target *
 		case S_IFCHR:
 		case S_IFBLK:
 		case S_IFSOCK:
-			ok = make_node(it, st);
+			ok = make_node(it, st, t);
 			break;
 		default:
 			pfu_fail_source(it, 0, "%q has unknown file type");

@@ -17,11 +17,17 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Bytes that one worker copies of a file at a time; where a call is a round trip, fewer. */
+/*
+ * Bytes that one worker copies of a file at a time; where they come over a network
+ * and through here, fewer.
+ */
 #define RANGE_LOCAL ((off_t)32 << 20)
 #define RANGE_NETWORK ((off_t)4 << 20)
+#define RANGE_SERVER ((off_t)64 << 20)
 /* What is held back until the end. */
 #define TAIL ((off_t)1 << 20)
+/* From this size on it pays to tell the kernel how a file will be read. */
+#define LARGE ((off_t)1 << 20)
 
 /* A file being copied: open on both sides. */
 struct file {
@@ -194,7 +200,7 @@ static struct pfu_data data_of(struct item *it, struct file *f)
 		.reflink =
 			plain || o->reflink == PFU_REFLINK_ALWAYS ? o->reflink : PFU_REFLINK_NEVER,
 		.pair = f->pair,
-		.buf_size = PFU_COPY_BUFFER,
+		.buf_size = is_network(it, f) ? PFU_COPY_BUFFER_NETWORK : PFU_COPY_BUFFER,
 		.cancel = o->cancel,
 		.moved = &it->l->moved,
 	};
@@ -304,6 +310,13 @@ static bool finish(struct item *it, struct file *f, bool data_ok)
 	return ok;
 }
 
+/* The kernel may read far ahead.  Where it does the copying there is nothing to read. */
+static void expect_order(struct item *it, struct file *f)
+{
+	if (is_network(it, f) && atomic_load(&f->pair->no_copy_range))
+		(void)it->c->fs->fadvise(f->in, 0, 0, POSIX_FADV_SEQUENTIAL);
+}
+
 /* ---- several workers on one file ---- */
 
 struct split;
@@ -391,21 +404,47 @@ static void copy_ranges(struct split *s, struct item *it, struct file *f)
 	}
 }
 
+/*
+ * Whether a failure may be for the order of writing only: object stores that look
+ * like file systems take bytes one after the other.
+ */
+static bool is_about_order(enum pfu_data_failure failure, int err)
+{
+	return failure == PFU_DATA_WRITE &&
+	       (err == EINVAL || err == EOPNOTSUPP || err == ESPIPE || err == ENOSYS);
+}
+
+/* Copies all once more, from the first byte to the last. */
+static enum pfu_data_failure start_over(struct item *it, struct file *f, struct pfu_data *d)
+{
+	atomic_store(&f->pair->no_ranges, true);
+	if (it->c->fs->ftruncate(f->out, 0) != 0 || it->c->fs->lseek(f->out, 0, SEEK_SET) != 0)
+		return PFU_DATA_WRITE;
+	if (it->c->fs->lseek(f->in, 0, SEEK_SET) != 0)
+		return PFU_DATA_READ;
+	return pfu_copydata(d);
+}
+
 /* The last worker copies the last range and does what follows. */
 static bool finish_split(struct split *s, struct item *it, struct file *f)
 {
 	enum pfu_data_failure failure = s->failure;
+	struct pfu_data d = data_of(it, f);
 	int err = s->err;
 
+	d.buf = pfu_local_iobuf(it->l);
 	if (failure == PFU_DATA_OK) {
-		struct pfu_data d = data_of(it, f);
-
-		d.buf = pfu_local_iobuf(it->l);
 		failure = pfu_copydata_range(&d, s->tail, f->st.st_size);
 		if (failure == PFU_DATA_OK)
 			failure = pfu_copydata_extend(&d);
 		err = errno;
 	}
+	if (d.buf && is_about_order(failure, err)) {
+		failure = start_over(it, f, &d);
+		err = errno;
+	}
+	if (failure == PFU_DATA_OK)
+		say_how(it, f, &d, false);
 	return finish(it, f, !data_failed(it, failure, err));
 }
 
@@ -469,6 +508,8 @@ static void help(struct split *s, struct pfu_local *l)
 	/* A worker that cannot take part leaves it to those who do. */
 	if ((sd || !it.sdir) && (dd || !it.ddir) && (!s->own_tables || open_again(&it, &f))) {
 		if (join_split(s)) {
+			if (s->own_tables)
+				expect_order(&it, &f);
 			copy_ranges(s, &it, &f);
 			if (leave_split(s)) {
 				(void)finish_split(s, &it, &f);
@@ -495,7 +536,16 @@ static void run_helper(struct pfu_worker *worker, struct pfu_task *task)
 	unref(s);
 }
 
-static struct split *split_new(struct item *it, struct file *f, unsigned int helpers)
+static off_t range_of(const struct item *it, const struct file *f)
+{
+	if (!is_network(it, f))
+		return RANGE_LOCAL;
+	/* A server that copies by itself does so in large pieces; many small ones are but round trips. */
+	return atomic_load(&f->pair->no_copy_range) ? RANGE_NETWORK : RANGE_SERVER;
+}
+
+/* Makes ready to copy from `begin` on with so many helpers. */
+static struct split *split_new(struct item *it, struct file *f, off_t begin, unsigned int helpers)
 {
 	struct split *s = calloc(1, sizeof(*s) + helpers * sizeof(struct helper));
 
@@ -518,7 +568,8 @@ static struct split *split_new(struct item *it, struct file *f, unsigned int hel
 		pfu_dir_ref(it->ddir);
 	s->f = *f;
 	s->own_tables = it->l->own_table;
-	s->range = is_network(it, f) ? RANGE_NETWORK : RANGE_LOCAL;
+	atomic_init(&s->next, begin);
+	s->range = range_of(it, f);
 	s->tail = f->st.st_size - TAIL;
 	s->refs = 1 + helpers;
 	s->active = 1;
@@ -526,13 +577,13 @@ static struct split *split_new(struct item *it, struct file *f, unsigned int hel
 	return s;
 }
 
-/* How many further workers a file of this size can use just now. */
-static unsigned int helpers_for(struct item *it, const struct file *f)
+/* How many further workers can have a range of what follows `begin`, just now. */
+static unsigned int helpers_for(struct item *it, const struct file *f, off_t begin)
 {
-	off_t ranges = f->st.st_size / (is_network(it, f) ? RANGE_NETWORK : RANGE_LOCAL);
+	off_t ranges = (f->st.st_size - begin) / range_of(it, f);
 	unsigned int hungry;
 
-	if (ranges < 2 || f->alone || !S_ISREG(f->st.st_mode) || pfu_item_follows(it) ||
+	if (ranges < 2 || f->alone || atomic_load(&f->pair->no_ranges) || !S_ISREG(f->st.st_mode) || pfu_item_follows(it) ||
 		is_pseudo(source_flags(it, f)) ||
 		it->c->options->sparse != PFU_SPARSE_AUTO ||
 		(!f->made && !S_ISREG(f->before.st_mode)))
@@ -541,8 +592,8 @@ static unsigned int helpers_for(struct item *it, const struct file *f)
 	return (off_t)hungry < ranges - 1 ? hungry : (unsigned int)(ranges - 1);
 }
 
-/* Copies with the help of others.  The file is finished by whoever is last. */
-static bool copy_split(struct item *it, struct file *f, unsigned int n)
+/* Copies from `begin` on with the help of others.  The file is finished by whoever is last. */
+static bool copy_split(struct item *it, struct file *f, off_t begin, unsigned int n)
 {
 	struct pfu_group *group = it->node ? &it->node->node.group : pfu_walk_root(it->c->walk);
 	struct split *s;
@@ -555,11 +606,12 @@ static bool copy_split(struct item *it, struct file *f, unsigned int n)
 		return finish(it, f, !data_failed(it, PFU_DATA_WRITE, errno));
 	if (f->made)
 		f->before = out;
-	s = split_new(it, f, n);
+	s = split_new(it, f, begin, n);
 	if (!s)
 		return finish(it, f, !data_failed(it, PFU_DATA_READ, ENOMEM));
 	if (it->node)
 		pfu_walk_share(it->l, &it->node->node);
+	expect_order(it, f);
 	for (i = 0; i < n; i++) {
 		s->helpers[i] = (struct helper){
 			.task = {.run = run_helper,
@@ -570,7 +622,8 @@ static bool copy_split(struct item *it, struct file *f, unsigned int n)
 		};
 		s->helpers[i].task.next = i + 1 < n ? &s->helpers[i + 1].task : NULL;
 	}
-	pfu_pool_submit(pfu_walk_pool(it->c->walk), &s->helpers[0].task);
+	if (n > 0)
+		pfu_pool_submit(pfu_walk_pool(it->c->walk), &s->helpers[0].task);
 	copy_ranges(s, it, f);
 	if (leave_split(s)) {
 		ok = finish_split(s, it, f);
@@ -584,27 +637,58 @@ static bool copy_split(struct item *it, struct file *f, unsigned int n)
 	return ok;
 }
 
+/* Copies all with this worker alone. */
+static enum pfu_data_failure copy_alone(struct item *it, struct file *f, struct pfu_data *d)
+{
+	d->buf = pfu_local_iobuf(it->l);
+	if (!d->buf) {
+		errno = ENOMEM;
+		return PFU_DATA_READ;
+	}
+	if (d->size >= LARGE)
+		expect_order(it, f);
+	return pfu_copydata(d);
+}
+
+/*
+ * Copies a first piece by which is known whether the file systems copy by
+ * themselves, where it depends on that how the rest is divided.  *begin: where the
+ * rest begins.
+ */
+static enum pfu_data_failure copy_first(struct item *it, struct file *f, struct pfu_data *d,
+	off_t *begin)
+{
+	*begin = 0;
+	if (!is_network(it, f) || atomic_load(&f->pair->no_copy_range) ||
+		f->st.st_size < 2 * RANGE_NETWORK)
+		return PFU_DATA_OK;
+	d->buf = pfu_local_iobuf(it->l);
+	if (!d->buf) {
+		errno = ENOMEM;
+		return PFU_DATA_READ;
+	}
+	*begin = RANGE_NETWORK;
+	return pfu_copydata_range(d, 0, *begin);
+}
+
 /* Copies data that is there to be copied, and finishes the file. */
 static bool copy_and_finish(struct item *it, struct file *f)
 {
 	struct pfu_data d = data_of(it, f);
-	unsigned int helpers;
 	enum pfu_data_failure failure;
 	bool done;
+	off_t begin = 0;
 
-	helpers = helpers_for(it, f);
-	if (helpers) {
-		failure = pfu_copydata_clone(&d, &done);
-		if (failure == PFU_DATA_OK && !done)
-			return copy_split(it, f, helpers);
-		return finish(it, f, !data_failed(it, failure, errno));
-	}
-	d.buf = pfu_local_iobuf(it->l);
-	if (!d.buf)
-		return finish(it, f, !data_failed(it, PFU_DATA_READ, ENOMEM));
 	failure = pfu_copydata_clone(&d, &done);
-	if (failure == PFU_DATA_OK && !done)
-		failure = pfu_copydata(&d);
+	if (failure == PFU_DATA_OK && !done) {
+		if (helpers_for(it, f, 0) > 0) {
+			failure = copy_first(it, f, &d, &begin);
+			if (failure == PFU_DATA_OK)
+				return copy_split(it, f, begin, helpers_for(it, f, begin));
+		} else {
+			failure = copy_alone(it, f, &d);
+		}
+	}
 	if (failure == PFU_DATA_OK)
 		say_how(it, f, &d, done);
 	return finish(it, f, !data_failed(it, failure, errno));

@@ -154,6 +154,13 @@ void pfu_say_copied(struct item *it, const char *backup);
  */
 enum outcome pfu_check_target(struct item *it, const struct stat *st, struct target *t);
 
+/*
+ * Whether the server of the item's target may have done what it was asked for
+ * without our having heard of it: when a reply is lost the request is sent again,
+ * and fails because what it should make is there (RFC 1813, 4.5: Duplicate request cache).
+ */
+bool pfu_may_be_unheard(const struct item *it);
+
 /* Puts a backup back, since its place was not taken after all. */
 void pfu_undo_backup(struct item *it, const struct target *t);
 

@@ -454,3 +454,24 @@ void pfu_dirfds_drop(struct pfu_dirfds *t, struct pfu_dir *dir)
 	if (last)
 		release(t, d);
 }
+
+int pfu_dir_is_empty(const struct pfu_fsys *fs, int fd)
+{
+	bool empty = true;
+	char buf[4096] __attribute__((aligned(8)));
+	ssize_t n;
+
+	while (empty && (n = fs->getdents(fd, buf, sizeof(buf))) > 0) {
+		struct pfu_dirent *e;
+		ssize_t at;
+
+		for (at = 0; at < n; at += e->d_reclen) {
+			e = (struct pfu_dirent *)(void *)(buf + at);
+			if (strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0)
+				empty = false;
+		}
+	}
+	if ((empty && n < 0) || fs->lseek(fd, 0, SEEK_SET) < 0)
+		return -1;
+	return empty;
+}

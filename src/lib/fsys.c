@@ -21,9 +21,40 @@
 #define SYS_fchmodat2 452
 #endif
 
+/*
+ * A server says ESTALE when a name has come to mean another file since the client
+ * looked it up.  The kernel looks it up anew once; on a busy tree that may be too few.
+ */
+#define STALE_TRIES 3
+
 static int posix_openat(int dirfd, const char *name, int flags, mode_t mode)
 {
-	return openat(dirfd, name, flags, mode);
+	int tries = 0, fd;
+
+	do
+		fd = openat(dirfd, name, flags, mode);
+	while (fd < 0 && errno == ESTALE && ++tries < STALE_TRIES);
+	return fd;
+}
+
+static int posix_fstatat(int dirfd, const char *name, struct stat *st, int flags)
+{
+	int tries = 0, rc;
+
+	do
+		rc = fstatat(dirfd, name, st, flags);
+	while (rc < 0 && errno == ESTALE && ++tries < STALE_TRIES);
+	return rc;
+}
+
+static int posix_unlinkat(int dirfd, const char *name, int flags)
+{
+	int tries = 0, rc;
+
+	do
+		rc = unlinkat(dirfd, name, flags);
+	while (rc < 0 && errno == ESTALE && ++tries < STALE_TRIES);
+	return rc;
 }
 
 static int posix_close_range(unsigned int first, unsigned int last, unsigned int flags)
@@ -133,7 +164,7 @@ const struct pfu_fsys pfu_fsys_posix = {
 	.close_range = posix_close_range,
 	.fstat = fstat,
 	.identify = posix_identify,
-	.fstatat = fstatat,
+	.fstatat = posix_fstatat,
 	.getdents = posix_getdents,
 	.lseek = lseek,
 	.read = read,
@@ -145,7 +176,7 @@ const struct pfu_fsys pfu_fsys_posix = {
 	.ftruncate = ftruncate,
 	.fallocate = fallocate,
 	.fadvise = posix_fadvise_errno,
-	.unlinkat = unlinkat,
+	.unlinkat = posix_unlinkat,
 	.mkdirat = mkdirat,
 	.mknodat = mknodat,
 	.symlinkat = symlinkat,

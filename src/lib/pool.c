@@ -283,6 +283,13 @@ unsigned int pfu_pool_threads(struct pfu_pool *pool)
 	return n;
 }
 
+void pfu_pool_did(struct pfu_worker *worker, unsigned long n)
+{
+	unsigned long done = atomic_load_explicit(&worker->done, memory_order_relaxed);
+
+	atomic_store_explicit(&worker->done, done + n, memory_order_relaxed);
+}
+
 unsigned int pfu_pool_wanted(struct pfu_pool *pool)
 {
 	return atomic_load_explicit(&pool->wanted, memory_order_relaxed);
@@ -375,6 +382,7 @@ static void work(struct pfu_worker *worker)
 	struct pfu_pool *pool = worker->pool;
 	struct pfu_task *task;
 	struct pfu_group *group;
+	bool beside;
 
 	pthread_mutex_lock(&pool->lock);
 	for (;;) {
@@ -390,10 +398,11 @@ static void work(struct pfu_worker *worker)
 		pthread_mutex_unlock(&pool->lock);
 
 		group = task->group;
+		beside = task->beside;
 		task->run(worker, task);
 
 		pthread_mutex_lock(&pool->lock);
-		pfu_queue_done(&pool->queue, group);
+		pfu_queue_done(&pool->queue, group, beside);
 		count_down(worker, group);
 		if (pool->options.adapt_from)
 			adapt(pool);

@@ -142,6 +142,16 @@ static struct pfu_group *choose(struct pfu_queue *q)
 	return q->bucket[q->lowest];
 }
 
+/* Counts the worker that takes a task. */
+static void count_in(struct pfu_group *g, struct pfu_task *task)
+{
+	task->beside = task->beside && !g->beside;
+	if (task->beside)
+		g->beside = true;
+	else
+		g->running++;
+}
+
 static struct pfu_task *pop_ready(struct pfu_queue *q)
 {
 	struct pfu_group *g = choose(q);
@@ -149,7 +159,7 @@ static struct pfu_task *pop_ready(struct pfu_queue *q)
 
 	bucket_remove(q, g);
 	g->first = task->next;
-	g->running++;
+	count_in(g, task);
 	put_back(q, g);
 	q->waiting--;
 	return task;
@@ -163,13 +173,13 @@ struct pfu_task *pfu_queue_pop(struct pfu_queue *q)
 		return NULL;
 	if (q->in_order) {
 		task = stack_pop(q);
-		task->group->running++;
+		count_in(task->group, task);
 	} else if (q->later && (q->waiting == q->later || q->bytes < q->resume)) {
 		task = stack_pop(q);
 		q->later--;
 		if (task->group->first)
 			bucket_remove(q, task->group);
-		task->group->running++;
+		count_in(task->group, task);
 		put_back(q, task->group);
 		return task;
 	} else {
@@ -180,8 +190,12 @@ struct pfu_task *pfu_queue_pop(struct pfu_queue *q)
 	return task;
 }
 
-void pfu_queue_done(struct pfu_queue *q, struct pfu_group *group)
+void pfu_queue_done(struct pfu_queue *q, struct pfu_group *group, bool beside)
 {
+	if (beside) {
+		group->beside = false;
+		return;
+	}
 	if (group->first)
 		bucket_remove(q, group);
 	group->running--;

@@ -63,6 +63,7 @@ struct rm_node {
 	bool protected;	  /* write-protected, when that matters */
 	bool settled;	  /* nothing is left to be done about it */
 	atomic_bool progress; /* something in it has gone in this pass */
+	atomic_uint workers;  /* at its entries just now */
 };
 
 static struct removal *removal_of(const struct pfu_local *l)
@@ -262,16 +263,32 @@ static void list_failed(struct pfu_local *l, struct pfu_node *node, int errnum)
 static bool begin(struct pfu_local *l, struct pfu_node *node)
 {
 	l->at[0] = pfu_dirfds_get(l->dirfds, node->dir);
-	if (l->at[0])
-		return true;
-	list_failed(l, node, errno);
-	return false;
+	if (!l->at[0]) {
+		list_failed(l, node, errno);
+		return false;
+	}
+	atomic_fetch_add_explicit(&((struct rm_node *)node)->workers, 1, memory_order_relaxed);
+	return true;
 }
 
 static void end(struct pfu_local *l, struct pfu_node *node)
 {
-	(void)node;
+	atomic_fetch_sub_explicit(&((struct rm_node *)node)->workers, 1, memory_order_relaxed);
 	pfu_dirfds_put(l->dirfds, l->at[0]);
+}
+
+/*
+ * Makes the kernel look a name up.  To unlink a name that it does not know it asks
+ * the server while it holds the directory's lock; here it does not, so that what
+ * would be a round trip more for all who wait for the lock is one for us alone.
+ */
+static void look_up(struct removal *r, struct pfu_node *node, int dirfd, const char *name)
+{
+	struct stat st;
+
+	if (r->network &&
+	    atomic_load_explicit(&((struct rm_node *)node)->workers, memory_order_relaxed) > 1)
+		(void)r->fs->fstatat(dirfd, name, &st, AT_SYMLINK_NOFOLLOW);
 }
 
 /* Whether the entry is to stay: the answer was no, or the first pass leaves it to the second. */
@@ -314,6 +331,7 @@ static enum pfu_did entry(struct pfu_local *l, struct pfu_node *node, const stru
 		if (stays(r, node, fd, e))
 			return PFU_DONE;
 	}
+	look_up(r, node, fd, e->name);
 	if (r->fs->unlinkat(fd, e->name, 0) == 0) {
 		note_progress(node);
 		say_removed(r, node->dir, e->name, "removed %q");
@@ -375,6 +393,15 @@ static int fd_above(struct pfu_local *l, struct rm_node *rn, struct pfu_dirfd **
 	return *parent ? (*parent)->fd : -1;
 }
 
+/* As look_up(), for a directory: its attributes, which have changed, are not asked for. */
+static void look_up_directory(struct removal *r, int dirfd, const char *name)
+{
+	int fd = r->fs->openat(dirfd, name, O_PATH | O_NOFOLLOW | O_CLOEXEC, 0);
+
+	if (fd >= 0)
+		r->fs->close(fd);
+}
+
 /* Calls unlinkat() on the node's own name. */
 static int unlink_node(struct pfu_local *l, struct rm_node *rn, int flags)
 {
@@ -398,6 +425,8 @@ static int unlink_node(struct pfu_local *l, struct rm_node *rn, int flags)
 			pfu_dirfds_drop(l->dirfds, dir);
 		}
 	}
+	if (r->network)
+		look_up_directory(r, fd, dir->name);
 	rc = r->fs->unlinkat(fd, dir->name, flags);
 	err = rc == 0 ? 0 : reason(r, fd, dir->name, errno);
 	pfu_dirfds_put(l->dirfds, parent);
@@ -517,21 +546,25 @@ static bool is_root(struct removal *r, const struct stat *st)
 
 /*
  * --preserve-root=all: whether an operand is on the device of the directory that it is
- * in.  Reports it if not, or if that cannot be told; it stays then.
+ * in.  Reports it if not, or if that cannot be told; it stays then.  `fd`: the operand,
+ * open; or AT_FDCWD.
  */
-static bool is_on_same_device(struct removal *r, const char *name)
+static bool is_on_same_device(struct removal *r, int fd, const char *name)
 {
 	struct stat st, above;
 	char *up = NULL;
 	bool same = false;
 
-	if (asprintf(&up, "%s/..", name) < 0 || r->fs->fstatat(AT_FDCWD, up, &above, 0) != 0) {
+	/* Where it is open it is asked itself, and not what may have its name by now. */
+	if (asprintf(&up, "%.*s/..", (int)pfu_name_length(name), name) < 0 ||
+	    r->fs->fstatat(fd, fd == AT_FDCWD ? up : "..", &above, 0) != 0) {
 		atomic_store(&r->failed, true);
 		if (!r->first_pass)
 			pfu_message(r->report, PFU_ERROR, 0, "failed to stat %q: skipping %q",
 				    up ? up : "..", name);
 	} else {
-		same = r->fs->fstatat(AT_FDCWD, name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+		same = (fd == AT_FDCWD ? r->fs->fstatat(fd, name, &st, AT_SYMLINK_NOFOLLOW) :
+					 r->fs->fstat(fd, &st)) == 0 &&
 		       st.st_dev == above.st_dev;
 		if (!same && !r->first_pass) {
 			complain(r, NULL, name, 0, "skipping %q, since it's on a different device");
@@ -544,10 +577,10 @@ static bool is_on_same_device(struct removal *r, const char *name)
 }
 
 /* The same of a directory to be entered, which is settled if it stays. */
-static bool is_node_on_same_device(struct removal *r, struct rm_node *rn)
+static bool is_node_on_same_device(struct removal *r, struct rm_node *rn, int fd)
 {
 	char *path = pfu_dir_path(rn->node.dir, rn->shown);
-	bool same = is_on_same_device(r, path ? path : rn->node.dir->name);
+	bool same = is_on_same_device(r, fd, path ? path : rn->node.dir->name);
 
 	free(path);
 	if (!same)
@@ -582,35 +615,13 @@ static bool is_allowed(struct pfu_local *l, struct rm_node *rn, int fd)
 			return false;
 		}
 		if (r->options->preserve_root == PFU_PRESERVE_ROOT_ALL &&
-		    !is_node_on_same_device(r, rn))
+		    !is_node_on_same_device(r, rn, fd))
 			return false;
 	} else if (r->options->one_file_system && st.st_dev != rn->dev) {
 		node_stays(r, rn, 0, "skipping %q, since it's on a different device");
 		return false;
 	}
 	return true;
-}
-
-/* Whether an open directory has no entries: 1, 0, or -1 with errno. */
-static int is_empty(struct pfu_local *l, int fd)
-{
-	bool empty = true;
-	char buf[4096] __attribute__((aligned(8)));
-	ssize_t n;
-
-	while (empty && (n = l->fs->getdents(fd, buf, sizeof(buf))) > 0) {
-		struct pfu_dirent *e;
-		ssize_t at;
-
-		for (at = 0; at < n; at += e->d_reclen) {
-			e = (struct pfu_dirent *)(void *)(buf + at);
-			if (strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0)
-				empty = false;
-		}
-	}
-	if ((empty && n < 0) || l->fs->lseek(fd, 0, SEEK_SET) < 0)
-		return -1;
-	return empty;
 }
 
 /* The question before a directory is entered.  Settles the node if it is not to be. */
@@ -633,7 +644,7 @@ static bool may_enter(struct pfu_local *l, struct rm_node *rn, int fd)
 	}
 	if (!protected && !r->options->ask_always)
 		return true;
-	empty = is_empty(l, fd);
+	empty = pfu_dir_is_empty(l->fs, fd);
 	if (empty == 1) {
 		if (ask(r, rn->node.dir, rn->shown,
 			protected ? "remove write-protected %s %q? " : "remove %s %q? ",
@@ -666,7 +677,7 @@ static bool enter(struct pfu_local *l, struct pfu_node *node)
 	if (!d) {
 		if (err != EACCES || !is_top(rn) ||
 		    r->options->preserve_root != PFU_PRESERVE_ROOT_ALL ||
-		    is_node_on_same_device(r, rn))
+		    is_node_on_same_device(r, rn, AT_FDCWD))
 			remove_unopened(l, rn, err);
 		return false;
 	}
@@ -704,7 +715,8 @@ static bool leave(struct pfu_local *l, struct pfu_node *node)
 		node_removed(r, rn, "removed directory %q");
 		return true;
 	}
-	if (vanished(r, rn, errno) || (errno == ENOENT && r->network && !is_top(rn))) {
+	/* Over a network: the reply to a first attempt was lost. */
+	if (vanished(r, rn, errno) || (errno == ENOENT && r->network)) {
 		node_vanished(rn);
 		return true;
 	}
@@ -778,7 +790,7 @@ static void remove_empty(struct pfu_local *l, size_t i, const char *name)
 	struct removal *r = removal_of(l);
 	/* A slash at the end of its name leads through a link; but rmdir() does not take that. */
 	int fd = r->fs->openat(AT_FDCWD, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC, 0);
-	int err = errno, empty = fd >= 0 ? is_empty(l, fd) : -1;
+	int err = errno, empty = fd >= 0 ? pfu_dir_is_empty(l->fs, fd) : -1;
 	enum answer answer;
 
 	if (fd >= 0)
@@ -791,7 +803,7 @@ static void remove_empty(struct pfu_local *l, size_t i, const char *name)
 		refuse_dots(r, i, name);
 		return;
 	}
-	if (r->options->preserve_root == PFU_PRESERVE_ROOT_ALL && !is_on_same_device(r, name)) {
+	if (r->options->preserve_root == PFU_PRESERVE_ROOT_ALL && !is_on_same_device(r, AT_FDCWD, name)) {
 		keep(r, NULL, i);
 		return;
 	}
@@ -864,6 +876,13 @@ static void remove_directory(struct pfu_local *l, size_t i, const char *name)
 	free(bare);
 }
 
+static bool is_directory_by_name(struct removal *r, const char *name)
+{
+	struct stat st;
+
+	return r->fs->fstatat(AT_FDCWD, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISDIR(st.st_mode);
+}
+
 /*
  * Whether a name that unlink() did not take is that of a directory: it says so
  * only where it would otherwise be allowed, and not of a link's name and a slash.
@@ -871,14 +890,22 @@ static void remove_directory(struct pfu_local *l, size_t i, const char *name)
  */
 static bool leads_to_directory(struct removal *r, const char *name)
 {
-	struct stat st;
 	int err = errno;
-	bool yes = err == EISDIR ||
-		   (err != ENOENT && r->fs->fstatat(AT_FDCWD, name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
-		    S_ISDIR(st.st_mode));
+	bool yes = err == EISDIR || (err != ENOENT && is_directory_by_name(r, name));
 
 	errno = err;
 	return yes;
+}
+
+/*
+ * Whether an operand, by its looks, may be / or another directory that is not to be
+ * removed whatever is asked for: not even a call that is bound to fail is made on it.
+ */
+static bool is_delicate(const char *name)
+{
+	size_t len = pfu_name_length(name);
+
+	return name[len] == '/' || pfu_name_is_dots(name, len) || strcmp(name, "/") == 0;
 }
 
 static void remove_named(struct pfu_local *l, size_t i, const char *name)
@@ -905,8 +932,8 @@ static void remove_named(struct pfu_local *l, size_t i, const char *name)
 		operand_failed(r, i, name, errno);
 	else if (answer == NO)
 		keep(r, NULL, i);
-	else if (r->has_root && name[strspn(name, "/.")] == '\0' && leads_to_directory(r, name))
-		remove_directory(l, i, name); /* with / not even a call that is bound to fail */
+	else if (r->options->recursive && is_delicate(name) && is_directory_by_name(r, name))
+		remove_directory(l, i, name);
 	else if (r->fs->unlinkat(AT_FDCWD, name, 0) == 0)
 		say_removed(r, NULL, name, "removed %q");
 	else if (leads_to_directory(r, name))

@@ -7,12 +7,12 @@
  * A measurement takes as long as the workers need for so many things each, but never
  * less than so many microseconds, and no more where that many things were done.
  */
-#define THINGS_EACH 4
+#define THINGS_EACH 3
 #define TIME_LEAST 40000
 #define TIME_MOST 600000
 #define THINGS_LEAST 32
-/* Newcomers have got going when so much was done by each, and after so many microseconds. */
-#define SETTLE_EACH 2
+/* Newcomers have got going when so much was done for each, and after so many microseconds. */
+#define SETTLE_EACH 1
 #define SETTLE_MOST 300000
 /* Twice the workers must do so much more to be worth it; half of them, so much more to be better. */
 #define GAIN_MORE 1.15

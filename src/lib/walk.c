@@ -26,8 +26,8 @@
 #define DIRENT_MAX ((size_t)512)
 /* Some 200,000 names. */
 #define BOUND ((size_t)12 << 20)
-/* What a waiting directory costs, besides its name. */
-#define NODE_BYTES ((size_t)512)
+/* What a waiting directory costs, with what its user adds, besides its name. */
+#define NODE_BYTES ((size_t)1024)
 /* A directory of unknown size is taken for this many files, for deciding on threads. */
 #define NODE_WORK 8
 /* Waiting files that make up for the start of a thread where nothing takes a round trip. */
@@ -318,6 +318,7 @@ static void submit_listing(struct pfu_local *l, struct pfu_node *node)
 {
 	node->listing.run = run_listing;
 	node->listing.group = &node->group;
+	node->listing.beside = false;
 	node->listing.next = NULL; /* what was behind it when it waited last */
 	if (!node->refused)
 		pfu_walk_share(l, node);
@@ -389,6 +390,7 @@ static bool complete_node(struct pfu_worker *worker, struct pfu_group *group)
 	if (w->leave_above) {
 		node->listing.run = run_leave;
 		node->listing.group = group->parent;
+		node->listing.beside = true; /* leave() may look the name up first */
 		node->listing.next = NULL;
 		pfu_pool_submit(w->pool, &node->listing);
 		return false;
@@ -733,7 +735,7 @@ static void append(struct lister *li, char *buf, size_t size)
 /* In order: makes a task of what has been listed. */
 static void submit_in_order(struct lister *li)
 {
-	struct chunk *c = li->last;
+	struct chunk *c = li->last, *shrunk;
 
 	li->last = NULL;
 	if (!c)
@@ -742,6 +744,10 @@ static void submit_in_order(struct lister *li)
 		free(c);
 		return;
 	}
+	/* What it had room for is not needed for as long as the directory waits. */
+	shrunk = realloc(c, sizeof(*c) + c->size);
+	if (shrunk)
+		c = shrunk;
 	if (li->l->walk->options.sort)
 		c = sorted(c);
 	c->task = (struct pfu_task){

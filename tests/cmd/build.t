@@ -40,6 +40,7 @@ install_and_uninstall() {
 	END
 	)" 'install puts the files where PREFIX, DESTDIR and PROGRAM_PREFIX say'
 	ok 'what is installed runs' root/opt/x/bin/fast-pcp --version
+	ok 'and its page speaks of it by that name' grep -q '^fast-pcp \\- copy' root/opt/x/share/man/man1/fast-pcp.1
 	ok 'a page can be read by anyone' test "$(stat -c %a root/opt/x/share/man/man1/fast-pcp.1)" = 644
 
 	touch root/opt/x/include/pfu/theirs.h root/opt/x/bin/pcp

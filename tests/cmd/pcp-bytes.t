@@ -154,6 +154,23 @@ nothing_written() {
 }
 run_each nothing_written
 
+# Object stores that look like file systems take bytes only one after the other.
+only_in_order() {
+	mkdir s
+	"$gentree" big size=80M s/a && "$gentree" big size=80M s/b
+	run_faulty 'copy_file_range:EXDEV;pwrite:EINVAL' pcp -r -j 7 s d
+	status 0 'a file that cannot be written in ranges: status'
+	quiet 'and silently'
+	same 'and whole' s d --no-times
+	struck 'it had been tried in ranges'
+	rm -rf d
+	run_faulty 'copy_file_range:EXDEV;pwrite:EINVAL;ftruncate:EINVAL' pcp -r -j 7 s/a d
+	status 1 'where it cannot be started over either: status'
+	says "pcp: error writing 'd/big': Invalid argument" 'it is reported, once'
+	ok 'and not left there' test ! -e d/big
+}
+run_case only_in_order
+
 btrfs() {
 	need_root "$1" && need_command "$1" mkfs.btrfs || return
 	mkdir fs

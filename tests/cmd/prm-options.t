@@ -240,6 +240,19 @@ prm: and --preserve-root=all is in effect" '--preserve-root=all: said'
 }
 run_each file_systems
 
+no_way_up() {
+	need_user '--preserve-root=all of a directory that cannot be searched' || return
+	mkdir d
+	touch d/f
+	chown 65534:65534 d d/f
+	chmod 444 d
+	run_as_user prm "${jc[@]}" -r --preserve-root=all d//
+	status 1 '--preserve-root=all, and no way up'
+	says "prm: failed to stat 'd/..': skipping 'd/'" '--preserve-root=all, and no way up: said'
+	there '--preserve-root=all, and no way up: whole' d/f
+}
+run_each no_way_up
+
 own_options() {
 	local options
 	[ -z "$gnu" ] || return

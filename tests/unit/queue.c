@@ -47,8 +47,46 @@ static void first_in_first_out_within_a_group(void **state)
 	for (i = 1; i < COUNT(t); i++)
 		assert_ptr_equal(pfu_queue_pop(&q), &t[i]);
 	for (i = 0; i < COUNT(t); i++)
-		pfu_queue_done(&q, &g);
+		pfu_queue_done(&q, &g, false);
 	assert_int_equal(g.running, 0);
+	finish(&q);
+}
+
+static void one_beside_does_not_count(void **state)
+{
+	struct pfu_queue q;
+	struct pfu_group g[2] = { 0 };
+	struct pfu_task t[4], u = task_of(&g[0]);
+	size_t i;
+
+	(void)state;
+	start(&q, 8, 0, PFU_QUEUE_NEWEST);
+	pfu_queue_push(&q, &u);
+	for (i = 0; i < COUNT(t); i++) {
+		t[i] = task_of(&g[1]);
+		t[i].beside = true;
+		pfu_queue_push(&q, &t[i]);
+	}
+	/* The first is beside, the second counts, and then the other group has its turn. */
+	assert_ptr_equal(pfu_queue_pop(&q), &t[0]);
+	assert_true(t[0].beside);
+	assert_int_equal(g[1].running, 0);
+	assert_ptr_equal(pfu_queue_pop(&q), &t[1]);
+	assert_false(t[1].beside);
+	assert_int_equal(g[1].running, 1);
+	assert_ptr_equal(pfu_queue_pop(&q), &u);
+	/* Whichever of the two is done first, its place is free again. */
+	pfu_queue_done(&q, &g[1], false);
+	assert_ptr_equal(pfu_queue_pop(&q), &t[2]);
+	assert_false(t[2].beside);
+	pfu_queue_done(&q, &g[1], true);
+	assert_ptr_equal(pfu_queue_pop(&q), &t[3]);
+	assert_true(t[3].beside);
+	pfu_queue_done(&q, &g[1], true);
+	pfu_queue_done(&q, &g[1], false);
+	pfu_queue_done(&q, &g[0], false);
+	assert_int_equal(g[1].running, 0);
+	assert_false(g[1].beside);
 	finish(&q);
 }
 
@@ -67,7 +105,7 @@ static void newest_group_first(void **state)
 	}
 	for (i = 3; i-- > 0;) {
 		assert_ptr_equal(pfu_queue_pop(&q), &t[i]);
-		pfu_queue_done(&q, &g[i]);
+		pfu_queue_done(&q, &g[i], false);
 	}
 	finish(&q);
 }
@@ -96,15 +134,15 @@ static void fewest_workers_first(void **state)
 	assert_ptr_equal(pfu_queue_pop(&q), &tb[1]); /* b: 2, touched last */
 	assert_ptr_equal(pfu_queue_pop(&q), &tb[2]); /* b: 3 */
 	assert_ptr_equal(pfu_queue_pop(&q), &ta[2]); /* a: 3, touched last */
-	pfu_queue_done(&q, &b);			     /* b: 2 */
+	pfu_queue_done(&q, &b, false);			     /* b: 2 */
 	assert_ptr_equal(pfu_queue_pop(&q), &tb[3]);
 	assert_ptr_equal(pfu_queue_pop(&q), &ta[3]);
 	assert_int_equal(a.running, 4);
 	assert_int_equal(b.running, 3);
 	for (i = 0; i < 4; i++)
-		pfu_queue_done(&q, &a);
+		pfu_queue_done(&q, &a, false);
 	for (i = 0; i < 3; i++)
-		pfu_queue_done(&q, &b);
+		pfu_queue_done(&q, &b, false);
 	finish(&q);
 }
 
@@ -141,9 +179,9 @@ static void later_tasks_wait_for_the_queue_to_drain(void **state)
 	assert_int_equal(q.later, 0);
 	assert_ptr_equal(pfu_queue_pop(&q), &t[3]);
 	for (i = 0; i < 4; i++)
-		pfu_queue_done(&q, &g);
-	pfu_queue_done(&q, &h);
-	pfu_queue_done(&q, &h);
+		pfu_queue_done(&q, &g, false);
+	pfu_queue_done(&q, &h, false);
+	pfu_queue_done(&q, &h, false);
 	finish(&q);
 }
 
@@ -159,9 +197,9 @@ static void later_tasks_run_last(void **state)
 	pfu_queue_push_later(&q, &later);
 	pfu_queue_push(&q, &t); /* of no bytes at all */
 	assert_ptr_equal(pfu_queue_pop(&q), &t);
-	pfu_queue_done(&q, &g);
+	pfu_queue_done(&q, &g, false);
 	assert_ptr_equal(pfu_queue_pop(&q), &later);
-	pfu_queue_done(&q, &g);
+	pfu_queue_done(&q, &g, false);
 	finish(&q);
 }
 
@@ -184,9 +222,9 @@ static void in_turn_groups_end_together(void **state)
 	}
 	for (i = 0; i < 3; i++) {
 		assert_ptr_equal(pfu_queue_pop(&q), &tb[i]);
-		pfu_queue_done(&q, &b);
+		pfu_queue_done(&q, &b, false);
 		assert_ptr_equal(pfu_queue_pop(&q), &ta[i]);
-		pfu_queue_done(&q, &a);
+		pfu_queue_done(&q, &a, false);
 	}
 	for (i = 0; i < 2; i++) {
 		tc[i] = task_of(&c);
@@ -194,13 +232,13 @@ static void in_turn_groups_end_together(void **state)
 		pfu_queue_push(&q, &tc[i]);
 	}
 	assert_ptr_equal(pfu_queue_pop(&q), &ta[3]); /* rather than a new one */
-	pfu_queue_done(&q, &a);
+	pfu_queue_done(&q, &a, false);
 	assert_ptr_equal(pfu_queue_pop(&q), &tb[3]);
-	pfu_queue_done(&q, &b);
+	pfu_queue_done(&q, &b, false);
 	assert_ptr_equal(pfu_queue_pop(&q), &tc[0]); /* there is no other */
 	assert_ptr_equal(pfu_queue_pop(&q), &tc[1]);
-	pfu_queue_done(&q, &c);
-	pfu_queue_done(&q, &c);
+	pfu_queue_done(&q, &c, false);
+	pfu_queue_done(&q, &c, false);
 	finish(&q);
 }
 
@@ -227,7 +265,7 @@ static void in_order_it_is_a_stack(void **state)
 		assert_ptr_equal(pfu_queue_pop(&q), &t[i]);
 		assert_int_equal(t[i].group->running, 1);
 		assert_int_equal(q.waiting, i);
-		pfu_queue_done(&q, t[i].group);
+		pfu_queue_done(&q, t[i].group, false);
 	}
 	finish(&q);
 }
@@ -389,7 +427,7 @@ static void model_done(struct model *m, struct pfu_queue *q, size_t i)
 	m->running[g]--;
 	model_served(m, g);
 	m->busy--;
-	pfu_queue_done(q, &m->group[g]);
+	pfu_queue_done(q, &m->group[g], false);
 }
 
 static void model_done_any(struct model *m, struct pfu_queue *q, uint64_t *seed)
@@ -456,6 +494,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(first_in_first_out_within_a_group),
+		cmocka_unit_test(one_beside_does_not_count),
 		cmocka_unit_test(newest_group_first),
 		cmocka_unit_test(fewest_workers_first),
 		cmocka_unit_test(later_tasks_wait_for_the_queue_to_drain),
