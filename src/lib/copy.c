@@ -249,20 +249,21 @@ static bool make_usable(struct item *it, struct cp_node *cn, int fd)
 {
 	const struct pfu_copy_options *o = it->c->options;
 	mode_t asked = cn->st.st_mode & ~cn->omitted & ~o->umask;
-	bool top = is_top(cn);
+	/* Below a link that stands for a directory, what is made may be in the source. */
+	bool known = is_top(cn) || (o->keep_directory_symlink && !it->fresh);
 	struct stat st;
 
 	cn->default_acl = (o->preserve & PFU_ATTR_MODE) &&
 			  (it->node ? it->node->default_acl : true) &&
 			  pfu_attrs_has_default_acl(it->c->fs, fd);
-	if ((asked & S_IRWXU) == S_IRWXU && !top && !(o->preserve & PFU_ATTR_OWNERSHIP))
+	if ((asked & S_IRWXU) == S_IRWXU && !known && !(o->preserve & PFU_ATTR_OWNERSHIP))
 		return true;
 	if (it->c->fs->fstat(fd, &st) != 0) {
 		pfu_fail_target(it, errno, "cannot stat %q");
 		return false;
 	}
 	note_target(it->c, cn, fd, &st);
-	if (top)
+	if (known)
 		remember(it->c, &st, cn->operand, pfu_item_target(it), false);
 	if ((st.st_mode & S_IRWXU) == S_IRWXU)
 		return true;
