@@ -9,10 +9,17 @@
  *	src/pcp.c, prm.c   the two command lines
  *	src/cli.c          what these have in common: -j and -c, diagnostics, questions
  *
- *	src/lib/copy.c     what cp does with operands, and with directories before and after
- *	  copyentry.c      their entries: what is at the target, and what to make there
+ *	src/lib/copy.c     what cp does: its beginning and end
+ *	  copyoperand.c    operands, and in which order
+ *	  copyparents.c    --parents
+ *	  copydir.c        directories before, between and after what they contain
+ *	  copyknown.c      directories that must not be copied again
+ *	  copyentry.c      one entry: what it is, and what to make
+ *	  copytarget.c     what is at its target already, and what becomes of that
  *	  copyfile.c       one regular file, by one worker or by several
+ *	  copylink.c       links: kept between copies, copied, or made instead of copies
  *	  samefile.c       are source and target one file, and does it matter?
+ *	  copyitem.c       the names of an entry, and what is said of it
  *	src/lib/copydata.c the bytes of a file: reflink, copy_file_range, holes
  *	src/lib/attrs.c    mode, owner, times, access control lists, extended attributes
  *	src/lib/links.c    hard links: where the first copy of a file is

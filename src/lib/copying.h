@@ -1,10 +1,17 @@
 /*
  * copying.h - what the parts of the tree copy share; private to the library.
  *
- * copy.c      operands, and directories: before and after what they contain
- * copyentry.c one entry that is no directory: what is at its target, and what to make there
- * copyfile.c  one regular file: opening, data (by one worker or several), attributes, closing
- * samefile.c  whether source and target are one file, and whether that matters
+ * copy.c        the whole: what is known from the start, its beginning and its end
+ * copyoperand.c operands, and in which order
+ * copyparents.c --parents: the directories on the way to a target
+ * copydir.c     directories: before, between and after what they contain
+ * copyknown.c   directories that must not be copied again
+ * copyentry.c   one entry that is no directory, or an operand
+ * copytarget.c  what is at its target already, and what becomes of that
+ * copyfile.c    one regular file: opening, data (by one worker or several), attributes, closing
+ * copylink.c    links that are made
+ * samefile.c    whether source and target are one file, and whether that matters
+ * copyitem.c    what all of these have in hand: one item, its names, what is said of it
  */
 #ifndef COPYING_H
 #define COPYING_H
@@ -17,14 +24,11 @@
 #include <pfu/walk.h>
 #include <pthread.h>
 
-/* A directory that must not be copied (again) when it is met below an operand. */
-struct known_dir {
-	struct known_dir *next;
-	dev_t dev;
-	ino_t ino;
-	size_t operand; /* concerns this operand and those after it */
-	bool existing;  /* not made in this run: only this operand must not be led into it */
-	char *target;   /* path of the copy */
+/* See copyknown.c. */
+struct known {
+	struct known_dir **bucket;
+	size_t buckets, count;
+	bool *forgotten; /* operands; NULL: none */
 };
 
 /* One run; shared by all workers.  Constant but for what says otherwise. */
@@ -37,6 +41,8 @@ struct copying {
 	atomic_ulong no_space; /* diagnostics about a full file system or quota */
 	const struct pfu_copy_operand *operands;
 	size_t count;
+	/* How an operand that was put aside is copied: copyitem.c lies below copyoperand.c. */
+	void (*copy_operand)(struct pfu_local *l, size_t i, bool again);
 	struct pfu_walk *walk;
 	struct pfu_dir *directory; /* the target directory, or NULL */
 	struct stat directory_st;
@@ -54,7 +60,7 @@ struct copying {
 
 	pthread_mutex_t many_names; /* held by who overwrites a file that other targets may be, too */
 	pthread_mutex_t lock; /* guards the four below */
-	struct known_dir *known;
+	struct known known;
 	size_t into_itself;       /* 1 + the operand last told to be copied into itself */
 	struct pfu_names created; /* targets of operands that are not directories */
 	struct pfu_names sources; /* base names of the operands that have been looked at */
@@ -124,7 +130,7 @@ static inline struct copying *copying_of(const struct pfu_local *l)
 	return (struct copying *)pfu_walk_ctx(l->walk);
 }
 
-/* ---- copyentry.c ---- */
+/* ---- copyitem.c ---- */
 
 /* Reports an error about the item's target or source; %q in the format. */
 void pfu_fail_target(struct item *it, int err, const char *format);
@@ -133,8 +139,10 @@ void pfu_fail_source(struct item *it, int err, const char *format);
 void pfu_fail_both(struct item *it, int err, const char *format);
 void pfu_fail_source_first(struct item *it, int err, const char *format);
 
+/* Paths as a user would type them, malloc'ed; of a name beside the target. */
 char *pfu_item_source(const struct item *it);
 char *pfu_item_target(const struct item *it);
+char *pfu_item_beside(const struct item *it, const char *name);
 
 /* stat(2) of the source, or of the link itself. */
 int pfu_stat_source(const struct item *it, struct stat *st);
@@ -142,17 +150,9 @@ int pfu_stat_source(const struct item *it, struct stat *st);
 /* Whether a symbolic link that is the item's source is followed. */
 bool pfu_item_follows(const struct item *it);
 
-/* Prints the line of -v about a target that has been removed. */
-void pfu_say_removed(struct item *it);
-
-/* Prints the line of -v. */
-void pfu_say_copied(struct item *it, const char *backup);
-
-/*
- * Finds out what is at the target of an item whose source is st, and deals with
- * it as the options say.  GO_ON: with *t set.  COPIED: nothing more is to be done.
- */
-enum outcome pfu_check_target(struct item *it, const struct stat *st, struct target *t);
+/* Fills in what is common of the attributes of an item's copy. */
+struct pfu_attrs pfu_item_attrs(
+	const struct item *it, const struct stat *st, struct pfu_fspair *pair);
 
 /*
  * Whether the server of the item's target may have done what it was asked for
@@ -161,31 +161,44 @@ enum outcome pfu_check_target(struct item *it, const struct stat *st, struct tar
  */
 bool pfu_may_be_unheard(const struct item *it);
 
-/* Puts a backup back, since its place was not taken after all. */
-void pfu_undo_backup(struct item *it, const struct target *t);
+/* Prints a line about the target; %q in the format. */
+void pfu_say_target(struct item *it, const char *format);
 
-/* Copies an item; DIRECTORY if it is one. */
-enum outcome pfu_copy_entry(struct item *it);
+/* Prints the line of -v about a target that has been removed. */
+void pfu_say_removed(struct item *it);
+
+/* Prints the line of -v. */
+void pfu_say_copied(struct item *it, const char *backup);
+
+/* Parks an item until pfu_item_links_done(); NULL without memory. */
+struct pfu_task *pfu_item_park(struct item *it);
+
+/* The path of an operand's target, malloc'ed. */
+char *pfu_operand_target(const struct copying *c, size_t operand);
+
+/* Records that the target of an operand has been made. */
+void pfu_note_created(struct item *it);
+bool pfu_was_created(struct item *it);
+
+/* ---- copyknown.c ---- */
 
 /*
- * With hard links preserved: finds out whether the file has been copied already.
- * GO_ON: it is to be copied; *first: tell pfu_item_links_done() when that has ended.
+ * Records a directory that an operand brings up, or that it is, with the path of its
+ * copy (malloc'ed, and now the record's).
  */
-enum outcome pfu_link_to_copy(
-	struct item *it, const struct stat *st, const struct target *t, bool *first);
-void pfu_item_links_done(struct item *it, const struct stat *st, bool complete);
+void pfu_known_add(struct copying *c, const struct stat *st, size_t operand, char *target,
+	bool existing);
 
-/* ---- copyfile.c ---- */
+/* Takes back what was recorded for an operand, of which nothing has come. */
+void pfu_known_forget(struct copying *c, size_t operand);
 
 /*
- * Copies a regular file (or, with a `known` that is none, what can be read from
- * it).  Without `known` nothing is at the target, and the type is from a listing.
+ * The path of the copy of a directory that this operand or an earlier one has brought
+ * up, malloc'ed; or NULL.  An operand itself (top) is not asked for what it brings up.
  */
-enum outcome pfu_copy_file(struct item *it, const struct stat *known, struct target *t, bool first);
+char *pfu_known_find(struct copying *c, const struct stat *st, size_t operand, bool top);
 
-/* Fills in what is common of the attributes of an item's copy. */
-struct pfu_attrs pfu_item_attrs(
-	const struct item *it, const struct stat *st, struct pfu_fspair *pair);
+void pfu_known_clear(struct copying *c);
 
 /* ---- samefile.c ---- */
 
@@ -196,13 +209,77 @@ bool pfu_may_be_same(struct item *it, const struct stat *st, const struct target
 bool pfu_same_entry(
 	const struct pfu_fsys *fs, int fd1, const char *name1, int fd2, const char *name2);
 
-/* ---- copy.c ---- */
+/* ---- copylink.c ---- */
 
-/* Parks an item until pfu_item_links_done(); NULL without memory. */
-struct pfu_task *pfu_item_park(struct item *it);
+/*
+ * With hard links preserved: finds out whether the file has been copied already.
+ * GO_ON: it is to be copied; *first: tell pfu_item_links_done() when that has ended.
+ */
+enum outcome pfu_link_to_copy(
+	struct item *it, const struct stat *st, const struct target *t, bool *first);
+void pfu_item_links_done(struct item *it, const struct stat *st, bool complete);
 
-/* Records that the target of an operand has been made. */
-void pfu_note_created(struct item *it);
-bool pfu_was_created(struct item *it);
+/* The copy of a symbolic link; with -s and -l a link to the source.  false: reported. */
+bool pfu_make_symlink_copy(struct item *it, const struct stat *st, const struct target *t);
+bool pfu_make_symbolic(struct item *it, const struct target *t);
+bool pfu_make_hard(struct item *it, const struct stat *st, const struct target *t);
+
+/* ---- copyfile.c ---- */
+
+/*
+ * Copies a regular file (or, with a `known` that is none, what can be read from
+ * it).  Without `known` nothing is at the target, and the type is from a listing.
+ */
+enum outcome pfu_copy_file(struct item *it, const struct stat *known, struct target *t, bool first);
+
+/* ---- copytarget.c ---- */
+
+/*
+ * Finds out what is at the target of an item whose source is st, and deals with
+ * it as the options say.  GO_ON: with *t set.  COPIED: nothing more is to be done.
+ */
+enum outcome pfu_check_target(struct item *it, const struct stat *st, struct target *t);
+
+/* Puts a backup back, since its place was not taken after all. */
+void pfu_undo_backup(struct item *it, const struct target *t);
+
+/* ---- copyentry.c ---- */
+
+/* Copies an item; DIRECTORY if it is one. */
+enum outcome pfu_copy_entry(struct item *it);
+
+/* ---- copydir.c ---- */
+
+/* What a walk does with directories and their entries. */
+extern const struct pfu_walk_ops pfu_copy_walk_ops;
+
+/* Submits an operand that is a directory. */
+void pfu_copy_directory(struct item *it);
+
+/* ---- copyparents.c ---- */
+
+/* Makes the directories on the way to an operand's target; false: reported. */
+bool pfu_make_parents(struct copying *c, int dirfd, const struct pfu_copy_operand *op);
+
+/* Gives them all their attributes. */
+void pfu_finish_parents(struct copying *c);
+
+/* ---- copyoperand.c ---- */
+
+/*
+ * Whether operands must be copied one after the other: so that copying into itself
+ * meets the same obstacles whatever the number of workers.  Records those that are
+ * directories.
+ */
+bool pfu_must_take_turns(struct copying *c);
+
+/* Whether operands are names in one directory, each another, so that none is below another. */
+bool pfu_are_siblings(const struct copying *c);
+
+/* Copies an operand; `again`: after it was put aside. */
+void pfu_copy_operand(struct pfu_local *l, size_t i, bool again);
+
+/* The task that hands out operands, c->task. */
+void pfu_run_operands(struct pfu_worker *worker, struct pfu_task *task);
 
 #endif

@@ -1,0 +1,234 @@
+/*
+ * copyoperand.c - operands of a tree copy.
+ *
+ * They are worked on side by side as long as their targets are different names; one
+ * that could meet an earlier one waits until that is complete, so that the last one
+ * wins whatever the number of workers.
+ */
+#include "copying.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- in which order ---- */
+
+/*
+ * The directories that the target directory is in, itself included: *n of them,
+ * malloc'ed; NULL when they cannot be had.
+ */
+static struct stat *directories_above(struct copying *c, size_t *n)
+{
+	int fd = c->fs->openat(AT_FDCWD, c->directory->name, O_PATH | O_DIRECTORY | O_CLOEXEC, 0);
+	struct stat *list = NULL, *larger;
+	int next;
+
+	for (*n = 0; fd >= 0; ++*n) {
+		larger = realloc(list, (*n + 1) * sizeof(*list));
+		if (!larger || c->fs->fstat(fd, &larger[*n]) != 0) {
+			free(larger ? larger : list);
+			c->fs->close(fd);
+			return NULL;
+		}
+		list = larger;
+		next = c->fs->openat(fd, "..", O_PATH | O_DIRECTORY | O_CLOEXEC, 0);
+		c->fs->close(fd);
+		fd = next;
+		if (*n > 0 && list[*n].st_dev == list[*n - 1].st_dev &&
+			list[*n].st_ino == list[*n - 1].st_ino)
+			break; /* the root is in itself */
+	}
+	if (fd >= 0)
+		c->fs->close(fd);
+	return list;
+}
+
+/* The name of a directory as a file, in a form that two spellings of its path share. */
+static int note_directory(struct pfu_names *set, const struct stat *st)
+{
+	char id[64];
+	int len = snprintf(id, sizeof(id), "%llx:%llx", (unsigned long long)st->st_dev,
+			   (unsigned long long)st->st_ino);
+
+	return pfu_names_add(set, id, (size_t)len);
+}
+
+/*
+ * Remembers all directories among the operands, for the earlier ones to be known when
+ * they are met below a later one, though that may be first.  Returns whether they meet:
+ * the target directory is, or is in, one of them, or two are the same; true if that
+ * cannot be told.
+ */
+static bool remember_operands(struct copying *c)
+{
+	size_t above, i, k;
+	struct stat *list = directories_above(c, &above), st;
+	struct pfu_names seen = { 0 };
+	bool meet = !list;
+	int flags = c->follow_operands ? 0 : AT_SYMLINK_NOFOLLOW;
+
+	for (i = 0; i < c->count; i++) {
+		if (c->fs->fstatat(AT_FDCWD, c->operands[i].source, &st, flags) != 0 ||
+			!S_ISDIR(st.st_mode))
+			continue;
+		pfu_known_add(c, &st, i, pfu_operand_target(c, i), false);
+		meet = meet || note_directory(&seen, &st) != 1;
+		for (k = 0; k < above && !meet; k++)
+			meet = st.st_dev == list[k].st_dev && st.st_ino == list[k].st_ino;
+	}
+	pfu_names_clear(&seen);
+	free(list);
+	return meet;
+}
+
+/*
+ * Whether the operands are different entries of one directory, as those of "dir/" and a star are:
+ * then no file is met below two of them by the same name.
+ */
+bool pfu_are_siblings(const struct copying *c)
+{
+	const char *first = c->operands[0].source;
+	const char *slash = strrchr(first, '/');
+	size_t dir = slash ? (size_t)(slash - first) + 1 : 0, i;
+	struct pfu_names seen = { 0 };
+	bool siblings = true;
+
+	for (i = 0; i < c->count && siblings; i++) {
+		const char *source = c->operands[i].source, *name;
+
+		siblings = strncmp(source, first, dir) == 0;
+		name = source + (siblings ? dir : 0);
+		siblings = siblings && *name && !strchr(name, '/') &&
+			   !pfu_name_is_dots(name, strlen(name)) &&
+			   pfu_names_add(&seen, name, strlen(name)) == 1;
+	}
+	pfu_names_clear(&seen);
+	return siblings;
+}
+
+/* Whether an operand's target is the target directory itself, which others' targets are in. */
+static bool has_dot_target(const struct copying *c)
+{
+	size_t i;
+
+	for (i = 0; c->count > 1 && i < c->count; i++) {
+		if (c->operands[i].target[0] == '\0' || strcmp(c->operands[i].target, ".") == 0)
+			return true;
+	}
+	return false;
+}
+
+/* Whether the operand's target is another than those since the last barrier. */
+static bool is_apart(struct copying *c, const char *target)
+{
+	return !c->in_turn && pfu_names_add(&c->targets, target, pfu_name_length(target)) == 1;
+}
+
+bool pfu_must_take_turns(struct copying *c)
+{
+	return (c->options->recursive && c->count > 1 && remember_operands(c)) ||
+	       c->options->parents || has_dot_target(c);
+}
+
+/* ---- one after the other ---- */
+
+/* Whether an operand before this one has had its base name. */
+static bool is_name_repeated(struct copying *c, const char *source)
+{
+	size_t len = pfu_name_length(source), at = len;
+	bool repeated;
+
+	while (at > 0 && source[at - 1] != '/')
+		at--;
+	pthread_mutex_lock(&c->lock);
+	repeated = pfu_names_add(&c->sources, source + at, len - at) == 0;
+	pthread_mutex_unlock(&c->lock);
+	return repeated;
+}
+
+/*
+ * Whether an operand is a file that has been an operand before: a slip, which is told
+ * and does no harm.
+ */
+static bool is_repeated(struct item *it)
+{
+	struct copying *c = it->c;
+	struct item before = *it;
+	struct stat st, other;
+
+	if (c->options->backup || c->count == 1 || !is_name_repeated(c, it->sname) ||
+	    pfu_stat_source(it, &st) != 0 || S_ISDIR(st.st_mode))
+		return false;
+	while (before.operand-- > 0) {
+		before.sname = c->operands[before.operand].source;
+		if (pfu_same_entry(c->fs, AT_FDCWD, before.sname, AT_FDCWD, it->sname) &&
+			pfu_stat_source(&before, &other) == 0) {
+			pfu_message(c->report, PFU_WARNING, 0,
+				    "warning: source file %q specified more than once", it->sname);
+			return true;
+		}
+	}
+	return false;
+}
+
+void pfu_copy_operand(struct pfu_local *l, size_t i, bool again)
+{
+	struct copying *c = copying_of(l);
+	const struct pfu_copy_operand *op = &c->operands[i];
+	struct pfu_dirfd *d = c->directory ? pfu_dirfds_get(l->dirfds, c->directory) : NULL;
+	struct item it = {
+		.c = c,
+		.l = l,
+		.operand = i,
+		.sfd = AT_FDCWD,
+		.sname = op->source,
+		.ddir = c->directory,
+		.dfd = d ? d->fd : AT_FDCWD,
+		.dname = op->target,
+		.type = DT_UNKNOWN,
+	};
+
+	if (c->directory && !d) {
+		pfu_fail_target(&it, errno, "cannot access %q");
+		return;
+	}
+	if (c->options->parents && !pfu_make_parents(c, it.dfd, op))
+		pfu_known_forget(c, i);
+	else if ((again || !is_repeated(&it)) && pfu_copy_entry(&it) == DIRECTORY)
+		pfu_copy_directory(&it);
+	if (d)
+		pfu_dirfds_put(l->dirfds, d);
+}
+
+/* The task that hands out operands: takes one, puts itself back for the next, and works on it. */
+void pfu_run_operands(struct pfu_worker *worker, struct pfu_task *task)
+{
+	struct pfu_local *l = pfu_local(worker);
+	struct copying *c = copying_of(l);
+	size_t i = c->next;
+
+	if (pfu_local_cancelled(l)) {
+		atomic_store(&c->failed, true);
+		return;
+	}
+	if (i > 0 && !c->barrier && !is_apart(c, c->operands[i].target)) {
+		c->barrier = true;
+		pfu_pool_submit_alone(worker->pool, task);
+		return;
+	}
+	if (i == 0 || c->barrier) {
+		pfu_names_clear(&c->targets);
+		if (c->count > 1)
+			(void)is_apart(c, c->operands[i].target);
+	}
+	c->barrier = false;
+	c->next++;
+	if (c->next < c->count) {
+		task->next = NULL;
+		pfu_pool_submit(worker->pool, task);
+	}
+	pfu_copy_operand(l, i, false);
+}
