@@ -255,7 +255,7 @@ out:
 	if (!ok && is_top(cn))
 		pfu_known_forget(it->c, cn->operand);
 	if (!ok && t.backup)
-		pfu_undo_backup(it, &t);
+		pfu_undo_backup(it, &t, false);
 	free(t.backup);
 	return ok;
 }

@@ -125,8 +125,9 @@ static enum outcome copy_carefully(struct item *it)
 		pfu_say_copied(it, t.backup);
 	if (outcome == GO_ON)
 		outcome = make(it, &st, &t, first);
-	if (outcome == FAILED && t.backup)
-		pfu_undo_backup(it, &t);
+	/* One that was put aside comes here again, and may fail then. */
+	if ((outcome == FAILED || outcome == PARKED) && t.backup)
+		pfu_undo_backup(it, &t, outcome == PARKED);
 	if (outcome == COPIED && !it->node)
 		pfu_note_created(it);
 	free(t.backup);

@@ -240,8 +240,8 @@ enum outcome pfu_copy_file(struct item *it, const struct stat *known, struct tar
  */
 enum outcome pfu_check_target(struct item *it, const struct stat *st, struct target *t);
 
-/* Puts a backup back, since its place was not taken after all. */
-void pfu_undo_backup(struct item *it, const struct target *t);
+/* Puts a backup back, since its place was not taken after all, or (quietly) not yet. */
+void pfu_undo_backup(struct item *it, const struct target *t, bool quietly);
 
 /* ---- copyentry.c ---- */
 

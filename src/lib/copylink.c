@@ -89,17 +89,19 @@ static bool is_link_made(const struct item *it, const struct maker *m)
 	       ours.st_dev == theirs.st_dev && ours.st_ino == theirs.st_ino;
 }
 
-/* Makes a link at the target; with `replace` over what is there. */
-static int place_link(struct item *it, const struct maker *m, bool replace)
+enum placed { NOT_PLACED, PLACED, REPLACED };
+
+/* Makes a link at the target; with `replace` over what is there.  NOT_PLACED: with errno. */
+static enum placed place_link(struct item *it, const struct maker *m, bool replace)
 {
 	if (make_link(it, m, it->dname) == 0)
-		return 0;
+		return PLACED;
 	if (errno != EEXIST)
-		return -1;
+		return NOT_PLACED;
 	if (m->vacant && pfu_may_be_unheard(it) && is_link_made(it, m))
-		return 0;
+		return PLACED;
 	errno = EEXIST;
-	return replace ? replace_by_link(it, m) : -1;
+	return replace && replace_by_link(it, m) == 0 ? REPLACED : NOT_PLACED;
 }
 
 /* ---- hard links between copies ---- */
@@ -164,9 +166,11 @@ enum outcome pfu_link_to_copy(
 			.vacant = !t || t->is_new,
 		};
 
-		if (place_link(it, &m, true) != 0)
+		enum placed placed = place_link(it, &m, true);
+
+		if (placed == NOT_PLACED)
 			err = errno;
-		else if (t && !t->is_new)
+		else if (placed == REPLACED)
 			pfu_say_removed(it);
 	}
 	path = pfu_dir_path(dir, name);
@@ -239,7 +243,7 @@ bool pfu_make_symlink_copy(struct item *it, const struct stat *st, const struct 
 		pfu_fail_source(it, errno, "cannot read symbolic link %q");
 		return false;
 	}
-	if (place_link(it, &m, it->c->options->force) != 0) {
+	if (place_link(it, &m, it->c->options->force) == NOT_PLACED) {
 		int err = errno;
 
 		ok = it->c->options->update && !t->is_new && S_ISLNK(t->st.st_mode) &&
@@ -289,7 +293,7 @@ bool pfu_make_symbolic(struct item *it, const struct target *t)
 			"%f: can make relative symbolic links only in current directory",
 			target ? target : it->dname);
 		free(target);
-	} else if (place_link(it, &m, it->c->options->force) != 0) {
+	} else if (place_link(it, &m, it->c->options->force) == NOT_PLACED) {
 		pfu_fail_both(it, errno, "cannot create symbolic link %q to %q");
 	} else {
 		ok = true;
@@ -309,7 +313,7 @@ bool pfu_make_hard(struct item *it, const struct stat *st, const struct target *
 		.vacant = t->is_new,
 	};
 
-	if (place_link(it, &m, o->force || o->interactive == PFU_INTERACTIVE_ASK) == 0)
+	if (place_link(it, &m, o->force || o->interactive == PFU_INTERACTIVE_ASK) != NOT_PLACED)
 		return true;
 	pfu_fail_both(it, errno, "cannot create hard link %q to %q");
 	return false;

@@ -56,6 +56,33 @@ static int note_directory(struct pfu_names *set, const struct stat *st)
 	return pfu_names_add(set, id, (size_t)len);
 }
 
+static bool is_among(const struct stat *list, size_t n, const struct stat *st)
+{
+	size_t i;
+
+	for (i = 0; i < n; i++) {
+		if (st->st_dev == list[i].st_dev && st->st_ino == list[i].st_ino)
+			return true;
+	}
+	return false;
+}
+
+/*
+ * Whether operands that are siblings have nothing to do with the target directory and
+ * those above it (the list): without a look at each of them, which may be a round trip
+ * for each of ten thousand.
+ */
+static bool are_elsewhere(const struct copying *c, const struct stat *list, size_t n)
+{
+	const char *first = c->operands[0].source, *slash = strrchr(first, '/');
+	char *dir = slash ? strndup(first, (size_t)(slash - first) + 1) : strdup(".");
+	struct stat st;
+	bool elsewhere = dir && c->fs->fstatat(AT_FDCWD, dir, &st, 0) == 0 && !is_among(list, n, &st);
+
+	free(dir);
+	return elsewhere;
+}
+
 /*
  * Remembers all directories among the operands, for the earlier ones to be known when
  * they are met below a later one, though that may be first.  Returns whether they meet:
@@ -64,20 +91,23 @@ static int note_directory(struct pfu_names *set, const struct stat *st)
  */
 static bool remember_operands(struct copying *c)
 {
-	size_t above, i, k;
+	size_t above, i;
 	struct stat *list = directories_above(c, &above), st;
 	struct pfu_names seen = { 0 };
 	bool meet = !list;
 	int flags = c->follow_operands ? 0 : AT_SYMLINK_NOFOLLOW;
 
+	if (list && !c->follow_operands && pfu_are_siblings(c) && are_elsewhere(c, list, above)) {
+		free(list);
+		return false;
+	}
 	for (i = 0; i < c->count; i++) {
 		if (c->fs->fstatat(AT_FDCWD, c->operands[i].source, &st, flags) != 0 ||
 			!S_ISDIR(st.st_mode))
 			continue;
 		pfu_known_add(c, &st, i, pfu_operand_target(c, i), false);
 		meet = meet || note_directory(&seen, &st) != 1;
-		for (k = 0; k < above && !meet; k++)
-			meet = st.st_dev == list[k].st_dev && st.st_ino == list[k].st_ino;
+		meet = meet || is_among(list, above, &st);
 	}
 	pfu_names_clear(&seen);
 	free(list);

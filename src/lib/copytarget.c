@@ -147,11 +147,11 @@ static enum outcome make_backup(struct item *it, const struct stat *st, struct t
 }
 
 /* Puts a backup back, since its place was not taken after all. */
-void pfu_undo_backup(struct item *it, const struct target *t)
+void pfu_undo_backup(struct item *it, const struct target *t, bool quietly)
 {
 	if (it->c->fs->renameat(it->dfd, t->backup, it->dfd, it->dname, 0) != 0) {
 		pfu_fail_target(it, errno, "cannot un-backup %q");
-	} else if (it->c->options->verbose) {
+	} else if (it->c->options->verbose && !quietly) {
 		char *old = pfu_item_beside(it, t->backup), *target = pfu_item_target(it);
 
 		if (old && target)
