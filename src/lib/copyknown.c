@@ -39,7 +39,7 @@ static struct known_dir *reversed(struct known_dir *k)
 	return list;
 }
 
-/* Makes room for one more.  Of one directory, what was added last stays first. */
+/* Makes room for one more.  Of one directory, what was added first stays first. */
 static bool grow(struct known *known)
 {
 	size_t buckets = known->buckets ? 2 * known->buckets : BUCKETS_FIRST, i;
@@ -76,9 +76,11 @@ void pfu_known_add(struct copying *c, const struct stat *st, size_t operand, cha
 		free(target);
 		return; /* then the target's own depth will end it */
 	}
+	/* Behind what is there: of several copies of a directory it is the first that counts. */
 	at = bucket_of(c->known.bucket, c->known.buckets, st->st_dev, st->st_ino);
+	while (*at)
+		at = &(*at)->next;
 	*k = (struct known_dir){
-		.next = *at,
 		.dev = st->st_dev,
 		.ino = st->st_ino,
 		.operand = operand,

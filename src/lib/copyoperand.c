@@ -17,12 +17,12 @@
 /* ---- in which order ---- */
 
 /*
- * The directories that the target directory is in, itself included: *n of them,
+ * The directories that a directory is in, itself included and first: *n of them,
  * malloc'ed; NULL when they cannot be had.
  */
-static struct stat *directories_above(struct copying *c, size_t *n)
+static struct stat *directories_above(const struct copying *c, const char *path, size_t *n)
 {
-	int fd = c->fs->openat(AT_FDCWD, c->directory->name, O_PATH | O_DIRECTORY | O_CLOEXEC, 0);
+	int fd = c->fs->openat(AT_FDCWD, path, O_PATH | O_DIRECTORY | O_CLOEXEC, 0);
 	struct stat *list = NULL, *larger;
 	int next;
 
@@ -31,6 +31,7 @@ static struct stat *directories_above(struct copying *c, size_t *n)
 		if (!larger || c->fs->fstat(fd, &larger[*n]) != 0) {
 			free(larger ? larger : list);
 			c->fs->close(fd);
+			*n = 0;
 			return NULL;
 		}
 		list = larger;
@@ -46,14 +47,54 @@ static struct stat *directories_above(struct copying *c, size_t *n)
 	return list;
 }
 
-/* The name of a directory as a file, in a form that two spellings of its path share. */
-static int note_directory(struct pfu_names *set, const struct stat *st)
-{
-	char id[64];
-	int len = snprintf(id, sizeof(id), "%llx:%llx", (unsigned long long)st->st_dev,
-			   (unsigned long long)st->st_ino);
+/* What two spellings of a directory's path have in common. */
+struct identity {
+	char text[64];
+	size_t len;
+};
 
-	return pfu_names_add(set, id, (size_t)len);
+static struct identity identity_of(const struct stat *st)
+{
+	struct identity id;
+
+	id.len = (size_t)snprintf(id.text, sizeof(id.text), "%llx:%llx",
+				  (unsigned long long)st->st_dev, (unsigned long long)st->st_ino);
+	return id;
+}
+
+/* The part of a path that names the directory it is in, malloc'ed. */
+static char *directory_part(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? strndup(path, (size_t)(slash - path) + 1) : strdup(".");
+}
+
+/* Whether an operand is below one of a set of directories; true if that cannot be told. */
+static bool is_below(const struct copying *c, const char *path, struct pfu_names *set)
+{
+	char *dir = directory_part(path);
+	size_t n = 0, i;
+	struct stat *list = dir ? directories_above(c, dir, &n) : NULL;
+	bool below = !list && errno != ENOENT;
+
+	for (i = 0; i < n && !below; i++) {
+		struct identity id = identity_of(&list[i]);
+
+		below = pfu_names_has(set, id.text, id.len);
+	}
+	free(list);
+	free(dir);
+	return below;
+}
+
+/* Whether two paths name entries of one directory, as far as their letters tell. */
+static bool are_neighbours(const char *a, const char *b)
+{
+	const char *end_a = strrchr(a, '/'), *end_b = strrchr(b, '/');
+	size_t len_a = end_a ? (size_t)(end_a - a) : 0, len_b = end_b ? (size_t)(end_b - b) : 0;
+
+	return !end_a == !end_b && len_a == len_b && strncmp(a, b, len_a) == 0;
 }
 
 static bool is_among(const struct stat *list, size_t n, const struct stat *st)
@@ -74,8 +115,7 @@ static bool is_among(const struct stat *list, size_t n, const struct stat *st)
  */
 static bool are_elsewhere(const struct copying *c, const struct stat *list, size_t n)
 {
-	const char *first = c->operands[0].source, *slash = strrchr(first, '/');
-	char *dir = slash ? strndup(first, (size_t)(slash - first) + 1) : strdup(".");
+	char *dir = directory_part(c->operands[0].source);
 	struct stat st;
 	bool elsewhere = dir && c->fs->fstatat(AT_FDCWD, dir, &st, 0) == 0 && !is_among(list, n, &st);
 
@@ -86,14 +126,15 @@ static bool are_elsewhere(const struct copying *c, const struct stat *list, size
 /*
  * Remembers all directories among the operands, for the earlier ones to be known when
  * they are met below a later one, though that may be first.  Returns whether they meet:
- * the target directory is, or is in, one of them, or two are the same; true if that
- * cannot be told.
+ * the target directory, or another of them, is one or is in one; true if that cannot be
+ * told.
  */
 static bool remember_operands(struct copying *c)
 {
-	size_t above, i;
-	struct stat *list = directories_above(c, &above), st;
+	size_t above, i, last = SIZE_MAX;
+	struct stat *list = directories_above(c, c->directory->name, &above), st;
 	struct pfu_names seen = { 0 };
+	struct identity id;
 	bool meet = !list;
 	int flags = c->follow_operands ? 0 : AT_SYMLINK_NOFOLLOW;
 
@@ -105,9 +146,16 @@ static bool remember_operands(struct copying *c)
 		if (c->fs->fstatat(AT_FDCWD, c->operands[i].source, &st, flags) != 0 ||
 			!S_ISDIR(st.st_mode))
 			continue;
+		id = identity_of(&st);
 		pfu_known_add(c, &st, i, pfu_operand_target(c, i), false);
-		meet = meet || note_directory(&seen, &st) != 1;
-		meet = meet || is_among(list, above, &st);
+		meet = meet || is_among(list, above, &st) || pfu_names_add(&seen, id.text, id.len) != 1;
+	}
+	for (i = 0; i < c->count && !meet; i++) {
+		/* Neighbours are below the same: one of them will do. */
+		if (last != SIZE_MAX && are_neighbours(c->operands[last].source, c->operands[i].source))
+			continue;
+		last = i;
+		meet = is_below(c, c->operands[i].source, &seen);
 	}
 	pfu_names_clear(&seen);
 	free(list);

@@ -30,8 +30,8 @@ def _refused_prompt(case):
 
 
 def _short(case, letter):
-    """Is there an option cluster with LETTER in it?"""
-    return any(re.match(f"-[a-zA-Z]*{letter}", a) for a in case["args"])
+    """Is there an option cluster with LETTER in it?  (What follows -S, -t, -j or -c is no option.)"""
+    return any(re.match(f"-[^-Stjc]*{letter}", a) for a in case["args"])
 
 
 def _backups(case):
@@ -172,7 +172,7 @@ MEANT = [
      "where links are not to be kept; pcp leaves what is not older alone",
      lambda case, ref, ours: _updates(case) and (not _keeps_links(case) or _short(case, "l")
                                                  or "--li" in case["args"] or "--link" in case["args"])
-     and (any(e["type"] == "h" for e in case["entries"]) or _has_twins(source_operands(case["args"])))),
+     and (any(e["type"] in "hl" for e in case["entries"]) or _has_twins(source_operands(case["args"])))),
     ("cp", "with -u, GNU's takes a newer directory for a copy of what is no directory, and fails to make "
      "further names of it",
      lambda case, ref, ours: _updates(case) and b"cannot create hard link" in ref.stderr

@@ -72,7 +72,7 @@ static void whom_it_concerns(void **state)
 	finish(&c);
 }
 
-static void many_and_the_newest_first(void **state)
+static void many_and_the_first_of_each(void **state)
 {
 	enum { N = 5000 };
 	struct copying c;
@@ -82,15 +82,15 @@ static void many_and_the_newest_first(void **state)
 	(void)state;
 	start(&c, 1);
 	for (i = 0; i < N; i++) {
-		snprintf(name, sizeof(name), "old%u", (unsigned int)i);
+		snprintf(name, sizeof(name), "first%u", (unsigned int)i);
 		add(&c, 3, i, 0, name, false);
-		snprintf(name, sizeof(name), "new%u", (unsigned int)i);
+		snprintf(name, sizeof(name), "later%u", (unsigned int)i);
 		add(&c, 3, i, 0, name, false);
 	}
 	assert_int_equal(c.known.count, 2 * N);
 	assert_true(c.known.buckets >= N);
 	for (i = 0; i < N; i++) {
-		snprintf(name, sizeof(name), "new%u", (unsigned int)i);
+		snprintf(name, sizeof(name), "first%u", (unsigned int)i);
 		finds(&c, 3, i, 0, false, name);
 		finds(&c, 4, i, 0, false, NULL);
 	}
@@ -101,7 +101,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(whom_it_concerns),
-		cmocka_unit_test(many_and_the_newest_first),
+		cmocka_unit_test(many_and_the_first_of_each),
 	};
 
 	return cmocka_run_group_tests_name("copyknown", tests, NULL, NULL);
