@@ -124,7 +124,8 @@ static void hint_at_file(int argc, char **argv)
 			char *shown = pfu_quote_name(argv[i]);
 
 			fprintf(stderr, "Try '%s ./%s' to remove the file %s.\n", cli_program(),
-				argv[i], shown ? shown : argv[i]);
+				shown && pfu_quote_needed(argv[i]) ? shown : argv[i],
+				shown ? shown : argv[i]);
 			free(shown);
 			cli_try_help();
 		}

@@ -666,6 +666,33 @@ static bool may_enter(struct pfu_local *l, struct rm_node *rn, int fd)
 	return true;
 }
 
+/* --preserve-root=all, of an operand that cannot be read. */
+static bool is_node_in_place(struct removal *r, struct rm_node *rn)
+{
+	return r->options->preserve_root != PFU_PRESERVE_ROOT_ALL ||
+	       is_node_on_same_device(r, rn, AT_FDCWD);
+}
+
+/* --one-file-system, of a directory that cannot be read: whether it is on another one, and so stays. */
+static bool is_skipped(struct pfu_local *l, struct rm_node *rn)
+{
+	struct removal *r = removal_of(l);
+	struct pfu_dirfd *parent;
+	int fd = fd_above(l, rn, &parent);
+	struct stat st;
+	bool skipped;
+
+	if (!parent)
+		return false;
+	skipped = r->options->one_file_system &&
+		  r->fs->fstatat(fd, rn->node.dir->name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+		  st.st_dev != rn->dev;
+	pfu_dirfds_put(l->dirfds, parent);
+	if (skipped)
+		node_stays(r, rn, 0, "skipping %q, since it's on a different device");
+	return skipped;
+}
+
 static bool enter(struct pfu_local *l, struct pfu_node *node)
 {
 	struct rm_node *rn = (struct rm_node *)node;
@@ -675,9 +702,7 @@ static bool enter(struct pfu_local *l, struct pfu_node *node)
 	bool go;
 
 	if (!d) {
-		if (err != EACCES || !is_top(rn) ||
-		    r->options->preserve_root != PFU_PRESERVE_ROOT_ALL ||
-		    is_node_on_same_device(r, rn, AT_FDCWD))
+		if (err != EACCES || (is_top(rn) ? is_node_in_place(r, rn) : !is_skipped(l, rn)))
 			remove_unopened(l, rn, err);
 		return false;
 	}
