@@ -706,8 +706,12 @@ static bool enter(struct pfu_local *l, struct pfu_node *node)
 			remove_unopened(l, rn, err);
 		return false;
 	}
-	go = is_allowed(l, rn, d->fd) &&
-	     (!(r->asking || r->first_pass) || may_enter(l, rn, d->fd));
+	/* rm asks of a directory that it then skips, but of no operand that it refuses. */
+	if (r->asking && !is_top(rn))
+		go = may_enter(l, rn, d->fd) && is_allowed(l, rn, d->fd);
+	else
+		go = is_allowed(l, rn, d->fd) &&
+		     (!(r->asking || r->first_pass) || may_enter(l, rn, d->fd));
 	pfu_dirfds_put(l->dirfds, d);
 	return go;
 }

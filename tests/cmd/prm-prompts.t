@@ -4,6 +4,7 @@
 # shellcheck disable=SC2317 # (Cases are called by name.)
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../lib.sh"
+private_mounts "$@"
 tmpdir tmpfs
 under_test prm
 [ -n "$gnu" ] || variants=('-j 1' '-j 20 -c 1')
@@ -211,5 +212,21 @@ presumed_terminal() {
 	left '---presume-input-tty: no answer is no' ./f
 }
 run_each presumed_terminal
+
+# A directory on another file system is asked about all the same, and then skipped.
+other_file_system() {
+	need_root '-i --one-file-system' || return
+	mkdir -p d/m
+	mount -t tmpfs none d/m
+	asked 'y\ny\nn\n' prm "${jc[@]}" -ri --one-file-system d
+	is "$(cat "$err")" "prm: descend into directory 'd'? prm: remove directory 'd/m'? prm: cannot remove 'd/m': Device or \
+resource busy" '-i --one-file-system: an empty one'
+	touch d/m/f
+	asked 'y\ny\nn\n' prm "${jc[@]}" -ri --one-file-system d
+	is "$(cat "$err")" "prm: descend into directory 'd'? prm: descend into directory 'd/m'? prm: skipping 'd/m', since it's \
+on a different device" '-i --one-file-system: one that is not empty'
+	umount d/m
+}
+run_each other_file_system
 
 done_testing
