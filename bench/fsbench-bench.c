@@ -40,38 +40,6 @@ struct outputs {
 	FILE *perf_file;
 };
 
-/* The signal that came, if one did.  Only the handler writes it; readers can do with late news. */
-static volatile sig_atomic_t signal_seen;
-
-int fsb_interrupted(void)
-{
-	return signal_seen;
-}
-
-static void note_signal(int number)
-{
-	signal_seen = number;
-}
-
-/*
- * A signal makes the threads stop and clean up.  So does the same signal again: timeout(1) sends
- * each twice, to the process and to its group.
- */
-static void catch_signals(void)
-{
-	static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
-	struct sigaction action = {.sa_handler = note_signal, .sa_flags = SA_RESTART};
-	struct sigaction before;
-
-	for (size_t i = 0; i < sizeof(signals) / sizeof(signals[0]); i++) {
-		/* Who started it with a signal ignored (nohup) means that. */
-		if (sigaction(signals[i], NULL, &before) == 0 && before.sa_handler != SIG_IGN)
-			sigaction(signals[i], &action, NULL);
-	}
-	/* A reader of the report that goes away must not leave the files lying. */
-	signal(SIGPIPE, SIG_IGN);
-}
-
 static const struct fsb_backend *backend_argument(const char *name)
 {
 	if (strcmp(name, "posix") == 0)
@@ -273,7 +241,7 @@ int fsb_bench(struct fsb_target *target, int argc, char **argv)
 	check(&plan, &outputs);
 	plan.target.counters = outputs.perf_dump != NULL;
 	open_outputs(&outputs);
-	catch_signals();
+	fsb_catch_signals();
 	good = fsb_run(&plan, outputs.perf_file, &results);
 	if (good)
 		fsb_report_results(&plan, &results);

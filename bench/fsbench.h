@@ -9,7 +9,7 @@
 
 #include <stdio.h>
 
-/* ---- Messages and options (fsbench.c) ---- */
+/* ---- Messages and options (fsbench-cli.c) ---- */
 
 enum {
 	FSB_EXIT_USAGE = 2,
@@ -32,6 +32,10 @@ _Noreturn void fsb_try_help(void);
 
 /* Prints all options and exits. */
 _Noreturn void fsb_help(void);
+
+/* From here on SIGINT, SIGTERM and SIGHUP are only noted; which came, or 0. */
+void fsb_catch_signals(void);
+int fsb_interrupted(void);
 
 /* The commands: argv[0] is the name of the program.  They return the exit status. */
 int fsb_bench(struct fsb_target *target, int argc, char **argv);
@@ -94,9 +98,6 @@ struct fsb_results {
  * it has been said) or a signal came.  results->figures is to be freed.
  */
 bool fsb_run(const struct fsb_plan *plan, FILE *perf_dump, struct fsb_results *results);
-
-/* The signal that ended the run, or 0. */
-int fsb_interrupted(void);
 
 /* ---- Reports (fsbench-report.c) ---- */
 
