@@ -78,7 +78,7 @@ static bool is_below(const struct copying *c, const char *path, struct pfu_names
 	struct stat *list = dir ? directories_above(c, dir, &n) : NULL;
 	bool below = !list && errno != ENOENT;
 
-	for (i = 0; i < n && !below; i++) {
+	for (i = 0; list && i < n && !below; i++) {
 		struct identity id = identity_of(&list[i]);
 
 		below = pfu_names_has(set, id.text, id.len);
