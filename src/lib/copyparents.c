@@ -145,7 +145,7 @@ fail:
 /* Makes the directories on the way to an operand's target. */
 bool pfu_make_parents(struct copying *c, int dirfd, const struct pfu_copy_operand *op)
 {
-	char *target = strdup(op->target), *source = strdup(op->source), *slash = target;
+	char *target = strdup(op->target), *source = strdup(op->source), *slash;
 	size_t lead;
 	struct stat st;
 	bool ok = target && source;
