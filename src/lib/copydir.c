@@ -96,10 +96,10 @@ static bool is_new_directory(struct item *it, struct cp_node *cn)
 {
 	struct copying *c = it->c;
 	char *earlier = pfu_known_find(c, &cn->st, cn->operand, is_top(cn));
-	char *target = pfu_item_target(it);
+	char *target = earlier ? pfu_item_target(it) : NULL; /* in deep trees paths are long */
 	bool is_new = false;
 
-	if (!earlier || !target) {
+	if (!target) {
 		is_new = true;
 	} else if (is_top(cn) ? pfu_same_entry(c->fs, AT_FDCWD, it->sname, AT_FDCWD, earlier)
 			      : is_same_path(c, earlier, &cn->st)) {

@@ -173,7 +173,7 @@ enum outcome pfu_link_to_copy(
 		else if (placed == REPLACED)
 			pfu_say_removed(it);
 	}
-	path = pfu_dir_path(dir, name);
+	path = err ? pfu_dir_path(dir, name) : NULL;
 	if (err == EMLINK || err == EPERM || err == EOPNOTSUPP) {
 		/* The target cannot have (that many) links: better a copy than nothing. */
 		if (!atomic_exchange(&it->c->told_no_link, true)) {
