@@ -245,7 +245,7 @@ static bool prepare_target(struct item *it, struct cp_node *cn)
 
 	if ((!it->fresh && pfu_check_target(it, &cn->st, &t) != GO_ON) || !is_new_directory(it, cn))
 		goto out;
-	if ((it->c->follow_all || (cn->node.dir->flags & PFU_DIR_FOLLOW)) && is_cyclic(cn))
+	if (cn->linked && is_cyclic(cn))
 		pfu_fail_source(it, 0, "cannot copy cyclic symbolic link %q");
 	else if (t.is_new || !S_ISDIR(t.st.st_mode))
 		ok = make_directory(it, cn);
@@ -369,7 +369,10 @@ static struct pfu_node *descend(
 	unsigned int flags = c->follow_all && entry->type != DT_DIR ? PFU_DIR_FOLLOW : 0;
 	struct cp_node *cn = new_node(c, up, entry->name, flags, entry->name, up->operand);
 
-	return cn ? &cn->node : NULL;
+	if (!cn)
+		return NULL;
+	cn->linked = up->linked || flags;
+	return &cn->node;
 }
 
 void pfu_copy_directory(struct item *it)

@@ -79,6 +79,7 @@ struct cp_node {
 	struct pfu_dir *target; /* holds a reference */
 	size_t operand;
 	struct stat st; /* the source's */
+	bool linked;  /* reached through a link below the operand: it may be one of those above it */
 	bool fresh;   /* the target was made in this run: nothing is in it but what we put there */
 	bool dropped; /* no attributes are to be set: it was not made, or is not ours to change */
 	bool restore; /* it was given more than its mode: */
