@@ -306,7 +306,11 @@ void pfu_run_operands(struct pfu_worker *worker, struct pfu_task *task)
 	c->next++;
 	if (c->next < c->count) {
 		task->next = NULL;
-		pfu_pool_submit(worker->pool, task);
+		/* Directories are put off, so that operands could fill all memory. */
+		if (pfu_pool_full(worker->pool))
+			pfu_pool_submit_later(worker->pool, task);
+		else
+			pfu_pool_submit(worker->pool, task);
 	}
 	pfu_copy_operand(l, i, false);
 }

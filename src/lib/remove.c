@@ -1064,7 +1064,11 @@ static void run_operands(struct pfu_worker *worker, struct pfu_task *task)
 	r->next++;
 	if (r->next < r->count) {
 		task->next = NULL;
-		pfu_pool_submit(worker->pool, task);
+		/* Directories are put off, so that operands could fill all memory. */
+		if (pfu_pool_full(worker->pool))
+			pfu_pool_submit_later(worker->pool, task);
+		else
+			pfu_pool_submit(worker->pool, task);
 	}
 	remove_operand(l, i);
 }
