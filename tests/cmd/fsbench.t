@@ -240,8 +240,8 @@ run_once failing_calls
 interrupt() {
 	local signal=$1 pid i
 	shift
-	# (A shell starts what is in the background with SIGINT ignored.)
-	env --default-signal=INT LD_PRELOAD="$shim" FAULT='openat:delay=5:path=benchmark_*' fsbench bench \
+	# (A shell starts what is in the background with SIGINT ignored, and nohup everything with SIGHUP.)
+	env --default-signal LD_PRELOAD="$shim" FAULT='openat:delay=5:path=benchmark_*' fsbench bench \
 		--root-path="$PWD" "$@" >"$out" 2>"$err" &
 	pid=$!
 	for ((i = 0; i < 500; i++)); do
