@@ -26,7 +26,7 @@ static const char *program = "pcp";
 static pthread_mutex_t terminal = PTHREAD_MUTEX_INITIALIZER;
 
 /* Output that could not be written is a failure, even at the very end. */
-static void close_stdout(void)
+static void check_streams(void)
 {
 	bool written = __fpending(stdout) != 0, failed = ferror(stdout);
 	int err;
@@ -40,6 +40,9 @@ static void close_stdout(void)
 		cli_error(err, "write error");
 		_exit(EXIT_FAILURE);
 	}
+	/* A diagnostic or a question that nobody could read. */
+	if (ferror(stderr))
+		_exit(EXIT_FAILURE);
 }
 
 /*
@@ -75,7 +78,7 @@ void cli_start(const char *argv0)
 	 * limited so that a thread can't have a heap, each allocation is a page or more.
 	 */
 	mallopt(M_ARENA_MAX, 1);
-	atexit(close_stdout);
+	atexit(check_streams);
 	if (getrlimit(RLIMIT_NOFILE, &rl) == 0 && rl.rlim_cur < rl.rlim_max) {
 		rl.rlim_cur = rl.rlim_max;
 		(void)setrlimit(RLIMIT_NOFILE, &rl); /* else the library makes do */

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 enum {
@@ -117,10 +118,11 @@ static void set_no_preserve_root(struct settings *s, char **argv)
 /* An unknown option that names an existing file may have been meant as a file. */
 static void hint_at_file(int argc, char **argv)
 {
+	struct stat st;
 	int i;
 
 	for (i = 1; i < argc; i++) {
-		if (argv[i][0] == '-' && argv[i][1] && access(argv[i], F_OK) == 0) {
+		if (argv[i][0] == '-' && argv[i][1] && lstat(argv[i], &st) == 0) {
 			char *shown = pfu_quote_name(argv[i]);
 
 			fprintf(stderr, "Try '%s ./%s' to remove the file %s.\n", cli_program(),
@@ -222,6 +224,7 @@ int main(int argc, char **argv)
 	s.options.ask_always = s.interactive == ALWAYS;
 	s.options.ask_protected = s.interactive != NEVER &&
 				  (s.presume_tty || isatty(STDIN_FILENO));
+	s.options.privileged = geteuid() == 0;
 	if (!confirmed(&s, count))
 		return EXIT_SUCCESS;
 	return pfu_remove(&s.options, &cli_report, argv + optind, count) ? EXIT_SUCCESS :

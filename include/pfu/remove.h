@@ -31,6 +31,7 @@ struct pfu_remove_options {
 	bool force;		   /* -f: what does not exist is no error; never ask */
 	bool ask_always;	   /* -i */
 	bool ask_protected;	   /* ask about write-protected files: standard input is a terminal */
+	bool privileged;	   /* the superuser, to whom nothing is write-protected */
 	bool one_file_system;
 	bool verbose;
 	enum pfu_preserve_root preserve_root;

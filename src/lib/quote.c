@@ -25,8 +25,12 @@ static char escape_letter(unsigned char c)
 static size_t printable(const char *s, mbstate_t *state)
 {
 	wchar_t wc;
-	size_t n = mbrtowc(&wc, s, MB_CUR_MAX, state);
+	size_t n;
 
+	/* Most names are of these letters, which mean themselves in every locale. */
+	if (*s >= ' ' && *s <= '~' && mbsinit(state))
+		return 1;
+	n = mbrtowc(&wc, s, MB_CUR_MAX, state);
 	if (n == (size_t)-1 || n == (size_t)-2) {
 		memset(state, 0, sizeof(*state));
 		return 0;

@@ -5,9 +5,8 @@
  * The common path, when nobody is to be asked, is one unlinkat() for each entry
  * of a listing, whatever its type; what turns out to be a directory is descended
  * into.  When questions are to be asked there is one worker, in the order of the
- * listing.  Where questions are only about write-protected files, a first pass
- * with all workers removes what needs none and says nothing of the rest; a second
- * one, in order, asks and complains about what is left.
+ * listing.  Where questions are only about write-protected files, all workers look
+ * first whether there is any; if not, all of them remove.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -35,11 +34,11 @@ struct removal {
 	const struct pfu_report *report;
 	char *const *operands;
 	size_t count;
-	bool *left;   /* operands that the first pass left; each written by one worker only */
 	bool asking;  /* questions may come up: one worker, in order */
 	bool in_turn; /* each operand is complete before the next begins */
 	bool network; /* a system call whose reply was lost may have been sent twice */
-	bool first_pass; /* remove what needs no question, report nothing */
+	bool looking; /* for what would bring up a question: nothing is removed, nothing said */
+	atomic_bool question; /* such a thing has been found */
 	bool has_root;
 	struct stat root; /* the directory / */
 	atomic_bool failed;
@@ -56,7 +55,6 @@ struct removal {
 /* A directory being removed. */
 struct rm_node {
 	struct pfu_node node;
-	size_t operand;	  /* its number */
 	const char *shown; /* what follows the path in messages about it: "" makes a slash */
 	dev_t dev;	  /* with --one-file-system: the operand's */
 	unsigned int pass;
@@ -131,21 +129,17 @@ static int reason(struct removal *r, int dirfd, const char *name, int err)
 }
 
 /* Marks that something stays in a directory, so that it stays too, without a word. */
-static void keep(struct removal *r, struct pfu_node *node, size_t operand)
+static void keep(struct pfu_node *node)
 {
 	if (node)
 		atomic_store(&node->kept, true);
-	else if (r->left)
-		r->left[operand] = true;
 }
 
 /* The node's directory stays. */
-static void keep_in_parent(struct removal *r, struct rm_node *rn)
+static void keep_in_parent(struct rm_node *rn)
 {
-	keep(r, (struct pfu_node *)rn->node.group.parent == (void *)pfu_walk_root(rn->node.walk) ?
-			NULL :
-			(struct pfu_node *)rn->node.group.parent,
-	     rn->operand);
+	if (!is_top(rn))
+		keep((struct pfu_node *)rn->node.group.parent);
 }
 
 static void note_progress(struct pfu_node *node)
@@ -161,13 +155,10 @@ static void entry_failed(struct removal *r, struct pfu_node *node, int dirfd, co
 			 int err)
 {
 	err = reason(r, dirfd, name, err);
-	if (vanished(r, (struct rm_node *)node, err)) {
-		note_progress(node);
+	if (vanished(r, (struct rm_node *)node, err))
 		return;
-	}
-	keep(r, node, 0);
-	if (!r->first_pass)
-		complain(r, node->dir, name, err, "cannot remove %q");
+	keep(node);
+	complain(r, node->dir, name, err, "cannot remove %q");
 }
 
 /* ---- questions ---- */
@@ -197,7 +188,7 @@ static const char *type_name(const struct stat *st)
 /* Whether the file is write-protected; -1 with errno when that cannot be found out. */
 static int write_protected(struct removal *r, int dirfd, const char *name)
 {
-	if (r->fs->faccessat(dirfd, name, W_OK, AT_EACCESS) == 0)
+	if (r->options->privileged || r->fs->faccessat(dirfd, name, W_OK, AT_EACCESS) == 0)
 		return 0;
 	return errno == EACCES ? 1 : -1;
 }
@@ -205,7 +196,7 @@ static int write_protected(struct removal *r, int dirfd, const char *name)
 /* The same of an open directory, which may be one that cannot be searched. */
 static int dir_write_protected(struct removal *r, int fd)
 {
-	if (r->fs->faccessat(fd, "", W_OK, AT_EACCESS | AT_EMPTY_PATH) == 0)
+	if (r->options->privileged || r->fs->faccessat(fd, "", W_OK, AT_EACCESS | AT_EMPTY_PATH) == 0)
 		return 0;
 	return errno == EACCES ? 1 : errno == EINVAL ? write_protected(r, fd, ".") : -1;
 }
@@ -255,9 +246,8 @@ static void list_failed(struct pfu_local *l, struct pfu_node *node, int errnum)
 
 	if (errnum != ESTALE && vanished(r, rn, errnum))
 		return; /* leave() will find out the same */
-	keep(r, node, rn->operand);
-	if (!r->first_pass)
-		complain(r, node->dir, rn->shown, errnum, "cannot remove %q");
+	keep(node);
+	complain(r, node->dir, rn->shown, errnum, "cannot remove %q");
 }
 
 static bool begin(struct pfu_local *l, struct pfu_node *node)
@@ -291,23 +281,22 @@ static void look_up(struct removal *r, struct pfu_node *node, int dirfd, const c
 		(void)r->fs->fstatat(dirfd, name, &st, AT_SYMLINK_NOFOLLOW);
 }
 
-/* Whether the entry is to stay: the answer was no, or the first pass leaves it to the second. */
+/* Whether the entry is to stay: the answer was no. */
 static bool stays(struct removal *r, struct pfu_node *node, int dirfd, const struct pfu_entry *e)
 {
-	enum answer answer = YES;
+	enum answer answer = may_remove(r, dirfd, node->dir, e->name);
 
-	if (r->asking) {
-		answer = may_remove(r, dirfd, node->dir, e->name);
-		/* As rm does, which then goes on to the directory and fails there too. */
-		if (answer == FAILED && !ignorable(r, errno))
-			complain(r, node->dir, e->name, errno, "cannot remove %q");
-	} else if (r->first_pass && e->type != DT_LNK && write_protected(r, dirfd, e->name)) {
-		answer = NO;
-	}
-	/* Once asked and declined, rm goes on to ask about the directory. */
-	if (answer == NO && r->first_pass)
-		keep(r, node, 0);
+	/* As rm does, which then goes on to the directory and fails there too. */
+	if (answer == FAILED && !ignorable(r, errno))
+		complain(r, node->dir, e->name, errno, "cannot remove %q");
 	return answer != YES;
+}
+
+/* Something would bring up a question: there is no need to look any further. */
+static void note_question(struct pfu_local *l)
+{
+	atomic_store(&removal_of(l)->question, true);
+	pfu_pool_cancel(pfu_walk_pool(l->walk));
 }
 
 static bool is_directory(struct removal *r, int dirfd, const struct pfu_entry *e)
@@ -325,12 +314,15 @@ static enum pfu_did entry(struct pfu_local *l, struct pfu_node *node, const stru
 	struct removal *r = removal_of(l);
 	int fd = l->at[0]->fd, err;
 
-	if (r->asking || r->first_pass) {
-		if (is_directory(r, fd, e))
-			return PFU_DESCEND;
-		if (stays(r, node, fd, e))
-			return PFU_DONE;
+	if ((r->asking || r->looking) && is_directory(r, fd, e))
+		return PFU_DESCEND;
+	if (r->looking) {
+		if (e->type != DT_LNK && write_protected(r, fd, e->name))
+			note_question(l);
+		return PFU_DONE;
 	}
+	if (r->asking && stays(r, node, fd, e))
+		return PFU_DONE;
 	look_up(r, node, fd, e->name);
 	if (r->fs->unlinkat(fd, e->name, 0) == 0) {
 		note_progress(node);
@@ -343,9 +335,8 @@ static enum pfu_did entry(struct pfu_local *l, struct pfu_node *node, const stru
 	/* Where nothing may be unlinked, unlink() does not say what it is. */
 	if (err != ENOENT && e->type == DT_UNKNOWN && is_directory(r, fd, e))
 		return PFU_DESCEND;
-	if (err == ENOENT && r->network)
-		note_progress(node); /* the listing had it: the reply to a first attempt was lost */
-	else
+	/* Over a network: the listing had it, so the reply to a first attempt was lost. */
+	if (err != ENOENT || !r->network)
 		entry_failed(r, node, fd, e->name, err);
 	return PFU_DONE;
 }
@@ -353,19 +344,18 @@ static enum pfu_did entry(struct pfu_local *l, struct pfu_node *node, const stru
 /* ---- directories ---- */
 
 static struct rm_node *new_node(struct removal *r, struct pfu_walk *walk, struct rm_node *parent,
-				const char *name, size_t operand)
+				const char *name)
 {
 	struct rm_node *rn = calloc(1, sizeof(*rn));
 	struct pfu_dir *dir = pfu_dir_new(parent ? parent->node.dir : NULL, name, 0);
 
 	if (!rn || !dir) {
-		keep(r, parent ? &parent->node : NULL, operand);
+		keep(parent ? &parent->node : NULL);
 		complain(r, parent ? parent->node.dir : NULL, name, ENOMEM, "cannot remove %q");
 		free(rn);
 		pfu_dir_unref(dir);
 		return NULL;
 	}
-	rn->operand = operand;
 	rn->dev = parent ? parent->dev : 0;
 	pfu_node_init(walk, &rn->node, parent ? &parent->node : NULL, dir);
 	return rn;
@@ -375,7 +365,7 @@ static struct pfu_node *descend(struct pfu_local *l, struct pfu_node *parent,
 				const struct pfu_entry *e)
 {
 	struct rm_node *up = (struct rm_node *)parent;
-	struct rm_node *rn = new_node(removal_of(l), l->walk, up, e->name, up->operand);
+	struct rm_node *rn = new_node(removal_of(l), l->walk, up, e->name);
 
 	return rn ? &rn->node : NULL;
 }
@@ -447,16 +437,14 @@ static void node_removed(struct removal *r, struct rm_node *rn, const char *form
 static void node_vanished(struct rm_node *rn)
 {
 	rn->settled = true;
-	if (!is_top(rn))
-		note_progress((struct pfu_node *)rn->node.group.parent);
 }
 
-/* The node's directory stays, for a reason to be told (unless format is NULL or that is left to a second pass). */
+/* The node's directory stays, for a reason to be told (unless format is NULL). */
 static void node_stays(struct removal *r, struct rm_node *rn, int err, const char *format)
 {
 	rn->settled = true;
-	keep_in_parent(r, rn);
-	if (format && !r->first_pass)
+	keep_in_parent(rn);
+	if (format)
 		complain(r, rn->node.dir, rn->shown, err, format);
 }
 
@@ -519,8 +507,9 @@ static void remove_unopened(struct pfu_local *l, struct rm_node *rn, int err)
 	struct removal *r = removal_of(l);
 	bool changed = err == ENOTDIR || err == ELOOP;
 
-	if (r->first_pass) {
-		node_stays(r, rn, 0, NULL);
+	if (r->looking) {
+		rn->settled = true;
+		note_question(l);
 		return;
 	}
 	if (changed ? !r->asking : err != ENOENT && err != ESTALE) {
@@ -559,14 +548,13 @@ static bool is_on_same_device(struct removal *r, int fd, const char *name)
 	if (asprintf(&up, "%.*s/..", (int)pfu_name_length(name), name) < 0 ||
 	    r->fs->fstatat(fd, fd == AT_FDCWD ? up : "..", &above, 0) != 0) {
 		atomic_store(&r->failed, true);
-		if (!r->first_pass)
-			pfu_message(r->report, PFU_ERROR, 0, "failed to stat %q: skipping %q",
-				    up ? up : "..", name);
+		pfu_message(r->report, PFU_ERROR, 0, "failed to stat %q: skipping %q",
+			    up ? up : "..", name);
 	} else {
 		same = (fd == AT_FDCWD ? r->fs->fstatat(fd, name, &st, AT_SYMLINK_NOFOLLOW) :
 					 r->fs->fstat(fd, &st)) == 0 &&
 		       st.st_dev == above.st_dev;
-		if (!same && !r->first_pass) {
+		if (!same) {
 			complain(r, NULL, name, 0, "skipping %q, since it's on a different device");
 			pfu_message(r->report, PFU_ERROR, 0,
 				    "and --preserve-root=all is in effect");
@@ -637,9 +625,9 @@ static bool may_enter(struct pfu_local *l, struct rm_node *rn, int fd)
 		return false;
 	}
 	rn->protected = protected;
-	if (r->first_pass) {
+	if (r->looking) {
 		if (protected)
-			node_stays(r, rn, 0, NULL);
+			note_question(l);
 		return !protected;
 	}
 	if (!protected && !r->options->ask_always)
@@ -711,7 +699,7 @@ static bool enter(struct pfu_local *l, struct pfu_node *node)
 		go = may_enter(l, rn, d->fd) && is_allowed(l, rn, d->fd);
 	else
 		go = is_allowed(l, rn, d->fd) &&
-		     (!(r->asking || r->first_pass) || may_enter(l, rn, d->fd));
+		     (!(r->asking || r->looking) || may_enter(l, rn, d->fd));
 	pfu_dirfds_put(l->dirfds, d);
 	return go;
 }
@@ -732,10 +720,10 @@ static bool leave(struct pfu_local *l, struct pfu_node *node)
 	struct rm_node *rn = (struct rm_node *)node;
 	struct removal *r = removal_of(l);
 
-	if (rn->settled)
+	if (rn->settled || r->looking)
 		return true;
 	if (pfu_local_cancelled(l) || atomic_load(&node->kept)) {
-		keep_in_parent(r, rn);
+		keep_in_parent(rn);
 		return true;
 	}
 	if (rn->pass == 0 && !may_leave(r, rn))
@@ -774,23 +762,18 @@ static const struct pfu_walk_ops ops = {
 
 /* ---- operands ---- */
 
-static void operand_failed(struct removal *r, size_t i, const char *name, int err)
+static void operand_failed(struct removal *r, const char *name, int err)
 {
 	err = reason(r, AT_FDCWD, name, err);
 	if (ignorable(r, err))
 		return;
-	keep(r, NULL, i);
-	if (!r->first_pass)
-		complain(r, NULL, name, err, "cannot remove %q");
+	complain(r, NULL, name, err, "cannot remove %q");
 }
 
 /* Of a path of which the first `len` bytes count. */
-static void refuse_dots(struct removal *r, size_t i, const char *name)
+static void refuse_dots(struct removal *r, const char *name)
 {
-	keep(r, NULL, i);
-	if (!r->first_pass)
-		complain(r, NULL, name, 0,
-			 "refusing to remove '.' or '..' directory: skipping %q");
+	complain(r, NULL, name, 0, "refusing to remove '.' or '..' directory: skipping %q");
 }
 
 /* The question about a directory to be removed with -d.  May say that it has failed. */
@@ -798,13 +781,11 @@ static enum answer may_remove_empty(struct removal *r, const char *name, bool in
 {
 	int protected;
 
-	if (!r->first_pass && !r->asking)
+	if (!r->asking)
 		return YES;
 	protected = write_protected(r, AT_FDCWD, name);
 	if (protected < 0)
 		return FAILED;
-	if (r->first_pass)
-		return protected ? NO : YES;
 	if (!protected && !r->options->ask_always)
 		return YES;
 	if (inaccessible)
@@ -814,7 +795,7 @@ static enum answer may_remove_empty(struct removal *r, const char *name, bool in
 }
 
 /* -d without -r: the directory if it is empty. */
-static void remove_empty(struct pfu_local *l, size_t i, const char *name)
+static void remove_empty(struct pfu_local *l, const char *name)
 {
 	struct removal *r = removal_of(l);
 	/* A slash at the end of its name leads through a link; but rmdir() does not take that. */
@@ -825,39 +806,35 @@ static void remove_empty(struct pfu_local *l, size_t i, const char *name)
 	if (fd >= 0)
 		pfu_closer_add(&l->closer, fd);
 	if (empty == 0) {
-		operand_failed(r, i, name, ENOTEMPTY);
+		operand_failed(r, name, ENOTEMPTY);
 		return;
 	}
 	if (pfu_name_is_dots(name, pfu_name_length(name))) {
-		refuse_dots(r, i, name);
+		refuse_dots(r, name);
 		return;
 	}
 	if (r->options->preserve_root == PFU_PRESERVE_ROOT_ALL && !is_on_same_device(r, AT_FDCWD, name)) {
-		keep(r, NULL, i);
 		return;
 	}
 	answer = may_remove_empty(r, name, fd < 0);
 	if (answer == FAILED)
-		operand_failed(r, i, name, errno);
+		operand_failed(r, name, errno);
 	else if (answer == NO)
-		keep(r, NULL, i);
+		return;
 	else if (r->fs->unlinkat(AT_FDCWD, name, AT_REMOVEDIR) == 0)
 		say_removed(r, NULL, name, "removed directory %q");
 	else
-		operand_failed(r, i, name, fd < 0 && says_little(errno) ? err : errno);
+		operand_failed(r, name, fd < 0 && says_little(errno) ? err : errno);
 }
 
 /*
  * A link with a slash behind it: it cannot be removed by this name, and what it
  * leads to is not to be emptied.  With -f too, since the name is there.
  */
-static void refuse_link(struct removal *r, size_t i, const char *name)
+static void refuse_link(struct removal *r, const char *name)
 {
 	struct stat st;
 
-	keep(r, NULL, i);
-	if (r->first_pass)
-		return;
 	if (r->fs->fstatat(AT_FDCWD, name, &st, 0) == 0 && is_root(r, &st)) {
 		complain(r, NULL, name, 0,
 			 "it is dangerous to operate recursively on %q (same as '/')");
@@ -869,7 +846,7 @@ static void refuse_link(struct removal *r, size_t i, const char *name)
 }
 
 /* The operand, with at most one slash at its end, is a directory or a link to one and a slash. */
-static void remove_directory(struct pfu_local *l, size_t i, const char *name)
+static void remove_directory(struct pfu_local *l, const char *name)
 {
 	struct removal *r = removal_of(l);
 	size_t len = pfu_name_length(name);
@@ -879,24 +856,24 @@ static void remove_directory(struct pfu_local *l, size_t i, const char *name)
 
 	if (!r->options->recursive) {
 		if (r->options->empty_dirs)
-			remove_empty(l, i, name);
+			remove_empty(l, name);
 		else
-			operand_failed(r, i, name, EISDIR);
+			operand_failed(r, name, EISDIR);
 		return;
 	}
 	if (pfu_name_is_dots(name, len)) {
-		refuse_dots(r, i, name);
+		refuse_dots(r, name);
 		return;
 	}
 	bare = strndup(name, len);
 	if (!bare) {
-		operand_failed(r, i, name, ENOMEM);
+		operand_failed(r, name, ENOMEM);
 	} else if (name[len] == '/' &&
 		   r->fs->fstatat(AT_FDCWD, bare, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
 		   S_ISLNK(st.st_mode)) {
-		refuse_link(r, i, name);
+		refuse_link(r, name);
 	} else {
-		rn = new_node(r, l->walk, NULL, bare, i);
+		rn = new_node(r, l->walk, NULL, bare);
 		if (rn) {
 			rn->shown = name[len] == '/' ? "" : NULL;
 			pfu_walk_submit(l->walk, &rn->node);
@@ -937,38 +914,50 @@ static bool is_delicate(const char *name)
 	return name[len] == '/' || pfu_name_is_dots(name, len) || strcmp(name, "/") == 0;
 }
 
-static void remove_named(struct pfu_local *l, size_t i, const char *name)
+static void remove_named(struct pfu_local *l, const char *name)
 {
 	struct removal *r = removal_of(l);
 	enum answer answer = YES;
 	struct stat st;
 
-	if (r->asking || r->first_pass) {
+	if (r->asking) {
 		if (r->fs->fstatat(AT_FDCWD, name, &st, AT_SYMLINK_NOFOLLOW) != 0) {
-			operand_failed(r, i, name, errno);
+			operand_failed(r, name, errno);
 			return;
 		}
 		if (S_ISDIR(st.st_mode)) {
-			remove_directory(l, i, name);
+			remove_directory(l, name);
 			return;
 		}
-		if (r->asking)
-			answer = may_remove(r, AT_FDCWD, NULL, name);
-		else if (!S_ISLNK(st.st_mode) && write_protected(r, AT_FDCWD, name))
-			answer = NO;
+		answer = may_remove(r, AT_FDCWD, NULL, name);
 	}
 	if (answer == FAILED)
-		operand_failed(r, i, name, errno);
+		operand_failed(r, name, errno);
 	else if (answer == NO)
-		keep(r, NULL, i);
+		return;
 	else if (r->options->recursive && is_delicate(name) && is_directory_by_name(r, name))
-		remove_directory(l, i, name);
+		remove_directory(l, name);
 	else if (r->fs->unlinkat(AT_FDCWD, name, 0) == 0)
 		say_removed(r, NULL, name, "removed %q");
 	else if (leads_to_directory(r, name))
-		remove_directory(l, i, name);
+		remove_directory(l, name);
 	else
-		operand_failed(r, i, name, errno);
+		operand_failed(r, name, errno);
+}
+
+/* Whether an operand would bring up a question; of a directory that is found out below it. */
+static void look_at_named(struct pfu_local *l, const char *name)
+{
+	struct removal *r = removal_of(l);
+	struct stat st;
+
+	if (r->fs->fstatat(AT_FDCWD, name, &st, AT_SYMLINK_NOFOLLOW) != 0 || S_ISLNK(st.st_mode))
+		return;
+	if (S_ISDIR(st.st_mode) && r->options->recursive)
+		remove_directory(l, name);
+	else if ((!S_ISDIR(st.st_mode) || r->options->empty_dirs) &&
+		 write_protected(r, AT_FDCWD, name))
+		note_question(l);
 }
 
 /* Of several slashes at its end a name keeps one. */
@@ -976,17 +965,19 @@ static void remove_operand(struct pfu_local *l, size_t i)
 {
 	const char *name = removal_of(l)->operands[i];
 	size_t len = pfu_name_length(name);
+	void (*work_on)(struct pfu_local *l, const char *name) =
+		removal_of(l)->looking ? look_at_named : remove_named;
 	char *shorter;
 
 	if (name[len] == '\0' || name[len + 1] == '\0') {
-		remove_named(l, i, name);
+		work_on(l, name);
 		return;
 	}
 	shorter = strndup(name, len + 1);
 	if (shorter)
-		remove_named(l, i, shorter);
+		work_on(l, shorter);
 	else
-		operand_failed(removal_of(l), i, name, ENOMEM);
+		operand_failed(removal_of(l), name, ENOMEM);
 	free(shorter);
 }
 
@@ -1028,17 +1019,6 @@ static bool must_wait(struct removal *r, const char *name)
 	return (r->options->recursive || r->options->empty_dirs) && !is_apart(r, name);
 }
 
-/* Whether the order of the operands does not matter. */
-static bool are_apart(struct removal *r)
-{
-	size_t i;
-
-	for (i = 0; i < r->count; i++)
-		if (!is_apart(r, r->operands[i]))
-			return r->count == 1;
-	return true;
-}
-
 /* The task that hands out operands: takes one, puts itself back for the next, and works on it. */
 static void run_operands(struct pfu_worker *worker, struct pfu_task *task)
 {
@@ -1050,10 +1030,6 @@ static void run_operands(struct pfu_worker *worker, struct pfu_task *task)
 		atomic_store(&r->failed, true);
 		return;
 	}
-	while (r->next < r->count && r->left && !r->first_pass && !r->left[r->next])
-		r->next++;
-	if (r->next == r->count)
-		return;
 	i = r->next;
 	if (must_wait(r, r->operands[i])) {
 		r->barrier = true;
@@ -1099,9 +1075,9 @@ static bool run(struct removal *r)
 		.workers = o->workers,
 		.chunk = o->chunk,
 		.network = flags & PFU_FS_NETWORK,
-		.leave_above = true,
-		.list_ahead = true,
-		.short_is_end = !(flags & PFU_FS_NETWORK) && !r->asking,
+		.leave_above = !r->looking,
+		.list_ahead = !r->looking,
+		.short_is_end = !(flags & PFU_FS_NETWORK) && !r->asking && !r->looking,
 		.cancel = o->cancel,
 		.ctx = r,
 	};
@@ -1129,6 +1105,34 @@ static bool run(struct removal *r)
 	return ok;
 }
 
+static void say_nothing(void *ctx, enum pfu_severity severity, int errnum, const char *text)
+{
+	(void)ctx;
+	(void)severity;
+	(void)errnum;
+	(void)text;
+}
+
+/*
+ * Whether a question about something write-protected would come up.  To find that out
+ * first, with all workers, and remove with all of them if there is none, is fast where
+ * one after the other is not; and nothing has gone when the first question is asked.
+ */
+static bool would_ask(struct removal *r)
+{
+	static const struct pfu_report silent = { .message = say_nothing };
+	const struct pfu_report *report = r->report;
+	bool ok;
+
+	r->report = &silent;
+	r->looking = true;
+	ok = run(r);
+	r->looking = false;
+	r->report = report;
+	atomic_store(&r->failed, false);
+	return !ok || atomic_load(&r->question);
+}
+
 bool pfu_remove(const struct pfu_remove_options *options, const struct pfu_report *report,
 		char *const *operands, size_t count)
 {
@@ -1139,25 +1143,15 @@ bool pfu_remove(const struct pfu_remove_options *options, const struct pfu_repor
 		.operands = operands,
 		.count = count,
 	};
-	bool protected_only = options->ask_protected && !options->ask_always && !options->force;
 
+	if (count == 0)
+		return true;
 	if (options->recursive && options->preserve_root)
 		r.has_root = r.fs->fstatat(AT_FDCWD, "/", &r.root, AT_SYMLINK_NOFOLLOW) == 0;
-	r.asking = options->ask_always || protected_only;
-	if (protected_only && are_apart(&r)) {
-		/* First what needs no question, then the rest in order. */
-		r.asking = false;
-		r.left = calloc(count ? count : 1, sizeof(*r.left));
-		r.first_pass = r.left != NULL;
-		if (r.first_pass && !run(&r)) {
-			free(r.left);
-			return false;
-		}
-		r.first_pass = false;
-		r.asking = true;
-	}
+	r.asking = options->ask_always;
+	if (options->ask_protected && !r.asking && !options->force && !options->privileged)
+		r.asking = would_ask(&r);
 	if (!run(&r))
 		atomic_store(&r.failed, true);
-	free(r.left);
 	return !atomic_load(&r.failed);
 }

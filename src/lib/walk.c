@@ -37,6 +37,8 @@
 /* Entries or bytes left in a chunk that are worth giving to a worker without work. */
 #define SPLIT_ENTRIES 16
 #define SPLIT_BYTES ((uint64_t)1 << 20)
+/* A listing that is interrupted so often will be for ever. */
+#define INTERRUPTED_MAX 1000
 /* So many bytes are taken to cost as much as a file, where that matters. */
 #define THING_BYTES ((uint64_t)128 << 10)
 /* Descriptors besides those of directories: standard streams, and what others have open. */
@@ -765,6 +767,7 @@ static bool read_listing(struct lister *li, int fd)
 	struct pfu_local *l = li->l;
 	struct pfu_walk *w = l->walk;
 	struct pfu_node *node = li->node;
+	unsigned int interrupted = 0;
 	size_t held = 0;
 
 	if (node->listed && l->fs->lseek(fd, node->position, SEEK_SET) < 0)
@@ -775,7 +778,7 @@ static bool read_listing(struct lister *li, int fd)
 		struct pfu_dirent *e = NULL;
 		ssize_t at;
 
-		if (n < 0 && errno == EINTR)
+		if (n < 0 && errno == EINTR && ++interrupted < INTERRUPTED_MAX)
 			continue;
 		/* A directory that has been removed meanwhile has no entries. */
 		if (n == 0 || (n < 0 && errno == ENOENT))

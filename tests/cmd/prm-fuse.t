@@ -63,6 +63,25 @@ silly_rename() {
 }
 run_each silly_rename
 
+# What is listed and cannot be found is no reason to list again and again.
+ghosts() {
+	mkdir -p s/t/a
+	touch s/t/a/{1..50} s/t/a/ghost{1..20}
+	up --fault='unlink:ENOENT:1+:ghost*'
+	run prm "${jc[@]}" -rf m/t
+	down
+	status 1 'names that are listed and cannot be found'
+	says "prm: cannot remove 'm/t/a': Directory not empty" 'such names: the directory is named'
+	no_more ops.unlink 145 'such names: unlinks'
+	no_more ops.readdir 12 'such names: listings'
+	up --fault='readdir:EINTR:1+:a'
+	run prm "${jc[@]}" -rf m/t
+	down
+	status 1 'a listing that is interrupted for ever'
+	says "prm: cannot remove 'm/t/a': Interrupted system call" 'such a listing: reported'
+}
+run_each ghosts
+
 full_stray_directory() {
 	tree
 	up --fault=unlink:ENOSPC:7

@@ -199,6 +199,49 @@ write-protected regular file 'd/full'? " 'a terminal: questions about write-prot
 }
 run_each write_protected
 
+# Nothing has gone when the first question comes, and things go in order.
+asked_before() {
+	need_command 'the first question' python3 || return
+	[ "$(id -u)" != 0 ] || need_user 'the first question' || return
+	local as=() in_order
+	[ "$(id -u)" != 0 ] || as=("${user[@]}")
+	mkdir a b
+	touch a/protected b/{1..9} z
+	chmod 0444 a/protected
+	[ "$(id -u)" != 0 ] || chown -R 65534:65534 .
+	on_terminal 'y\n' "${as[@]}" prm "${jc[@]}" -rv a b z
+	is "$(cat "$err")" "prm: remove write-protected regular empty file 'a/protected'? " 'the first question: asked'
+	in_order=$(head -n 1 "$out")
+	is "$in_order" "removed 'a/protected'" 'the first question: what comes after it in order goes after it'
+	left 'the first question: all is gone at the end'
+	# Where there is none to ask, nobody is asked.
+	mkdir -p c/d
+	touch c/{1..20} c/d/{1..20}
+	[ "$(id -u)" != 0 ] || chown -R 65534:65534 c
+	on_terminal '' "${as[@]}" prm "${jc[@]}" -r c
+	quiet 'no question: none asked'
+	left 'no question: all is gone'
+}
+run_each asked_before
+
+# To the superuser nothing is write-protected.
+superuser() {
+	need_root 'the superuser' || return
+	need_command 'the superuser' python3 || return
+	touch f
+	chmod 0 f
+	on_terminal '' prm "${jc[@]}" f
+	quiet 'the superuser is not asked'
+	left 'the superuser: gone'
+	mkdir d
+	touch d/f
+	chmod 0444 d/f
+	asked 'y\ny\ny\n' prm "${jc[@]}" -ri d
+	is "$(cat "$err")" "prm: descend into directory 'd'? prm: remove regular empty file 'd/f'? prm: remove directory 'd'? " \
+		'the superuser, -i: not called write-protected'
+}
+run_each superuser
+
 # The option by which GNU's tests say "as if on a terminal".
 presumed_terminal() {
 	[ "$(id -u)" != 0 ] || need_user '---presume-input-tty' || return
