@@ -369,6 +369,7 @@ help:
 	@echo 'check-cephfs     fsbench through libcephfs, on the Ceph cluster of the configuration CEPH_CONF'
 	@echo 'bench            against cp and rm, and what fsbench reaches, in BENCH_DIR; bench-network: on slow ones'
 	@echo 'bench-cephfs     against cp and rm on a CephFS, which is brought up on this machine (as root)'
+	@echo 'bench-build      latencyfs and what else benchmarks need'
 	@echo 'bench-tools      build/bench/fsbench: what a file system gives; install-bench installs it'
 	@echo 'lint, format     clang-tidy or cppcheck, and shellcheck; clang-format'
 	@echo 'install          programs, manual pages, library; also install-programs, install-lib, uninstall'

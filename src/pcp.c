@@ -3,8 +3,9 @@
  * sources and targets, and the exit status.
  *
  * The map of the program.  pcp and prm are front ends of one library; each
- * module of it is described by the header of its name in include/pfu/, and each
- * only knows of those that stand below it here:
+ * module of it is described by the header of its name in include/pfu/ (the parts
+ * of copy, set in here, by src/lib/copying.h), and each only knows of those that
+ * stand below it here:
  *
  *	src/pcp.c, prm.c   the two command lines
  *	src/cli.c          what these have in common: -j and -c, diagnostics, questions
