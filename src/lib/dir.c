@@ -471,7 +471,8 @@ int pfu_dir_is_empty(const struct pfu_fsys *fs, int fd)
 				empty = false;
 		}
 	}
-	if ((empty && n < 0) || fs->lseek(fd, 0, SEEK_SET) < 0)
+	/* (A directory that has been removed meanwhile has no entries.) */
+	if ((empty && n < 0 && errno != ENOENT) || fs->lseek(fd, 0, SEEK_SET) < 0)
 		return -1;
 	return empty;
 }
