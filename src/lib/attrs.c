@@ -367,7 +367,7 @@ static bool settle_mode(const struct pfu_attrs *a, mode_t mode)
 	if (a->options->no_preserve_mode) {
 		/* What a directory inherited (a set-group-ID bit) is to stay, and what a device was made with. */
 		if (!S_ISREG(mode) && stat_target(a, &st) == 0)
-			default_mode |= st.st_mode & SPECIAL_BITS;
+			default_mode |= st.st_mode & (S_ISDIR(mode) ? S_ISGID : SPECIAL_BITS);
 		if (change_mode(a, default_mode & ~a->options->umask) == 0)
 			return true;
 		complain(a, errno, "setting permissions for %w");

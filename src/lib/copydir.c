@@ -379,8 +379,14 @@ void pfu_copy_directory(struct item *it)
 {
 	struct copying *c = it->c;
 	unsigned int flags = pfu_item_follows(it) ? PFU_DIR_FOLLOW : 0;
-	struct cp_node *cn = new_node(c, NULL, it->sname, flags, it->dname, it->operand);
+	struct cp_node *cn;
 
+	/* Within a directory it is that itself; alone it is no name (POSIX.1-2017, 4.13). */
+	if (it->dname[0] == '\0' && !c->directory) {
+		pfu_fail_target(it, ENOENT, "cannot create directory %q");
+		return;
+	}
+	cn = new_node(c, NULL, it->sname, flags, it->dname, it->operand);
 	if (cn)
 		pfu_walk_submit(c->walk, &cn->node);
 }

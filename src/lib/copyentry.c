@@ -45,7 +45,9 @@ static bool apply_attributes(struct item *it, const struct stat *st, const struc
 		return false;
 	}
 	a = pfu_item_attrs(it, st, pair);
-	a.before = t->is_new ? NULL : &t->st;
+	a.before = t->is_new || S_ISLNK(st->st_mode) ? NULL : &t->st;
+	/* A link may have replaced what was there, or not: its owner is anybody. */
+	a.owner_is_right = a.owner_is_right && (t->is_new || !S_ISLNK(st->st_mode));
 	a.omitted = pfu_attrs_omit(it->c->options, st->st_mode);
 	if (pfu_attrs_apply(&a))
 		return true;

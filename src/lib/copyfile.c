@@ -144,7 +144,7 @@ static bool open_target(struct item *it, struct file *f, const struct target *t)
 		return true;
 	if (errno) {
 		size_t len = strlen(it->dname);
-		int err = errno == EISDIR && len && it->dname[len - 1] == '/' ? ENOTDIR : errno;
+		int err = errno == EISDIR && f->made && len && it->dname[len - 1] == '/' ? ENOTDIR : errno;
 
 		pfu_fail_target(it, err, "cannot create regular file %q");
 	}

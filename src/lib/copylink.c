@@ -16,9 +16,10 @@
 /* A name in the target's directory that nothing has yet, most likely. */
 static void temporary_name(const struct item *it, char *name, size_t size)
 {
-	size_t dir_len = 0, i;
+	size_t len = pfu_name_length(it->dname), dir_len = 0, i;
 
-	for (i = 0; it->dname[i]; i++) {
+	/* Beside the entry itself, also where its name ends in a slash. */
+	for (i = 0; i < len; i++) {
 		if (it->dname[i] == '/')
 			dir_len = i + 1;
 	}

@@ -125,6 +125,19 @@ any_call() {
 }
 run_each any_call
 
+no_name() {
+	mkdir s
+	echo 1 >s/f
+	for source in s . s/f; do
+		run pcp "${jc[@]}" -r "$source" ''
+		status 1 "an empty target name: refused ($source)"
+		like "$(cat "$err")" "^pcp: cannot create (directory|regular file) '': No such file or directory\$" \
+			"an empty target name: message ($source)"
+	done
+	is "$(find . -type f | sort)" "./s/f" 'an empty target name: nothing is copied anywhere'
+}
+run_each no_name
+
 no_memory() {
 	local n
 	"$gentree" grid dirs=20 files=20 s

@@ -162,7 +162,7 @@ class TreeGenerator:
         if "root" in self.can and rng.random() < 0.4:
             entry["uid"], entry["gid"] = rng.choice(OWNERS), rng.choice(OWNERS)
         if rng.random() < 0.5:
-            entry["mtime"] = OLD + rng.choice((0, 1, 123456789, 10**9, 5 * 10**8, -10**18))
+            entry["mtime"] = OLD + rng.choice((0, 1001, 123456789, 10**9, 5 * 10**8, -10**18))
             if rng.random() < 0.5:
                 entry["atime"] = OLD + rng.choice((7, 999999999))
         self.xattrs(entry)
