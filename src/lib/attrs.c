@@ -355,6 +355,12 @@ static bool apply_mode(const struct pfu_attrs *a, const struct side *from, const
 	return !requires(a, PFU_ATTR_MODE);
 }
 
+/* Of what a new target was made with, the bits that cp leaves there: a sticky bit not beside an inherited group. */
+static mode_t inherited_bits(mode_t made)
+{
+	return S_ISDIR(made) && (made & S_ISGID) ? S_ISGID : made & SPECIAL_BITS;
+}
+
 /* Where the mode is not preserved: what the target was made without, or with too much of. */
 static bool settle_mode(const struct pfu_attrs *a, mode_t mode)
 {
@@ -367,7 +373,7 @@ static bool settle_mode(const struct pfu_attrs *a, mode_t mode)
 	if (a->options->no_preserve_mode) {
 		/* What a directory inherited (a set-group-ID bit) is to stay, and what a device was made with. */
 		if (!S_ISREG(mode) && stat_target(a, &st) == 0)
-			default_mode |= st.st_mode & (S_ISDIR(mode) ? S_ISGID : SPECIAL_BITS);
+			default_mode |= inherited_bits(st.st_mode);
 		if (change_mode(a, default_mode & ~a->options->umask) == 0)
 			return true;
 		complain(a, errno, "setting permissions for %w");
