@@ -121,7 +121,9 @@ struct pfu_attrs pfu_item_attrs(
 {
 	const struct copying *c = it->c;
 	const struct cp_node *cn = it->node;
-	gid_t gid = cn ? cn->target_gid : c->directory ? c->directory_st.st_gid : (gid_t)-1;
+	/* With --parents the target is in some directory below. */
+	bool known = c->directory && !c->options->parents;
+	gid_t gid = cn ? cn->target_gid : known ? c->directory_st.st_gid : (gid_t)-1;
 
 	return (struct pfu_attrs){
 		.fs = c->fs,

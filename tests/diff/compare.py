@@ -154,11 +154,17 @@ FORGIVEN = [
 ]
 
 
+# The directories in which the trees of difftest are, as far as they may be on the way to an operand.
+ABOVE = re.compile(r"(^|/)dev(/shm(/difftest\.[^/]+(/r(/o)*(/w)?)?)?)?$")
+
+
 def _is_on_the_way(path, case, ours):
     """Is it a directory by the name of one that an operand of --parents leads through?"""
-    names = {name for word in source_operands(case["args"])
-             for name in word.replace("%R/", "/x/").rstrip("/").split("/")[:-1]}
-    return ours.tree.get(path, {}).get("type") == "d" and path.rpartition("/")[2] in names
+    words = source_operands(case["args"])
+    names = {name for word in words for name in word.rstrip("/").split("/")[:-1]}
+    return ours.tree.get(path, {}).get("type") == "d" and \
+        (path.rpartition("/")[2] in names or
+         any(word.startswith(("%R", "/")) for word in words) and ABOVE.search(path) is not None)
 
 
 def _said_of_more(diff, ref, ours, words, fields):
