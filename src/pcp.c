@@ -17,6 +17,7 @@
  *	  copyknown.c      directories that must not be copied again
  *	  copyentry.c      one entry: what it is, and what to make
  *	  copytarget.c     what is at its target already, and what becomes of that
+ *	  copychanged.c    --update=changed: whether that is the copy already
  *	  copyfile.c       one regular file, by one worker or by several
  *	  copylink.c       links: kept between copies, copied, or made instead of copies
  *	  samefile.c       are source and target one file, and does it matter?
@@ -116,7 +117,7 @@ static const struct option long_options[] = {
 #define ATTR_OPTIONAL (PFU_ATTR_CONTEXT | PFU_ATTR_XATTR)
 #define ATTR_ALL (ATTR_USUAL | PFU_ATTR_LINKS | ATTR_OPTIONAL)
 
-enum update { UPDATE_ALL, UPDATE_NONE, UPDATE_NONE_FAIL, UPDATE_OLDER };
+enum update { UPDATE_ALL, UPDATE_NONE, UPDATE_NONE_FAIL, UPDATE_OLDER, UPDATE_CHANGED };
 
 /* The command line so far.  Options that depend on one another are settled at its end. */
 struct settings {
@@ -162,7 +163,8 @@ static void help(void)
 	      "      --remove-destination     remove them rather than write into them\n"
 	      "  -S, --suffix=SUFFIX          end names of simple backups so, not with '~'\n"
 	      "  -u, --update[=WHICH]         overwrite all, none, none-fail (none, each being\n"
-	      "                                 a failure), or only older ones (without WHICH)\n",
+	      "                                 a failure), older ones (without WHICH), or\n"
+	      "                                 changed: those of another size or time\n",
 	      stdout);
 	fputs("\n"
 	      "Attributes (LIST: mode, ownership, timestamps, links, context, xattr, all):\n"
@@ -302,8 +304,9 @@ static void set_attribute_list(struct settings *s, char *list, bool keep)
 
 static void set_update(struct settings *s, const char *arg)
 {
-	static const char *const words[] = { "all", "none", "none-fail", "older", NULL };
-	static const int values[] = { UPDATE_ALL, UPDATE_NONE, UPDATE_NONE_FAIL, UPDATE_OLDER };
+	static const char *const words[] = { "all", "none", "none-fail", "older", "changed", NULL };
+	static const int values[] = { UPDATE_ALL, UPDATE_NONE, UPDATE_NONE_FAIL, UPDATE_OLDER,
+				      UPDATE_CHANGED };
 
 	s->update = arg ? (enum update)values[cli_word("--update", arg, words, values)] :
 			  UPDATE_OLDER;
@@ -476,7 +479,7 @@ static void parse(struct settings *s, int argc, char **argv)
 
 /* --- What the options come to together --- */
 
-/* -n beats --update, which beats -i; only "older" goes with either question or overwriting. */
+/* -n beats --update, which beats -i; only "older" and "changed" go with either question or overwriting. */
 static void settle_update(struct settings *s)
 {
 	struct pfu_copy_options *o = &s->options;
@@ -485,8 +488,8 @@ static void settle_update(struct settings *s)
 		o->interactive = PFU_INTERACTIVE_SKIP;
 	else if (s->update == UPDATE_NONE_FAIL)
 		o->interactive = PFU_INTERACTIVE_FAIL;
-	else
-		o->update = s->update == UPDATE_OLDER;
+	o->update = s->update == UPDATE_OLDER;
+	o->update_changed = s->update == UPDATE_CHANGED;
 	if (s->backup && (o->interactive == PFU_INTERACTIVE_SKIP ||
 			  o->interactive == PFU_INTERACTIVE_FAIL))
 		misuse("--backup is mutually exclusive with -n or --update=none-fail", NULL);

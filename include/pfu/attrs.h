@@ -3,7 +3,8 @@
  * attributes of a copy.
  *
  * The order is that of GNU cp: times, owner, extended attributes, mode and ACL
- * (chown(2) clears set-user-ID bits and capabilities, so these come after it).
+ * (chown(2) clears set-user-ID bits and capabilities, so these come after it); with
+ * options->update_changed the times come last of all.
  * No file is open to more people, at any moment, than it is in the end.
  */
 #ifndef PFU_ATTRS_H

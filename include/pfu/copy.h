@@ -73,6 +73,9 @@ struct pfu_copy_options {
 	bool hard_link;		/* -l */
 	bool symbolic_link;	/* -s */
 	bool update;		/* -u: only if the source is newer */
+	bool update_changed;	/* --update=changed: only if size or modification time differ; of a
+				   file that is left, mode and owner are set right if they are to be
+				   preserved */
 	enum pfu_interactive interactive;
 	enum pfu_backup backup;
 	const char *suffix;	/* of simple backups, such as "~" */

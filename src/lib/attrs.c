@@ -421,10 +421,12 @@ bool pfu_attrs_apply(struct pfu_attrs *a)
 	struct side from = { .fd = -1 }, to = { .fd = -1 };
 	char *names = NULL;
 	ssize_t len = 0;
+	/* A time by which a copy is taken for complete must be the last thing that it gets. */
+	bool times_last = a->options->update_changed;
 
 	if (is_link && wants(a, PFU_ATTR_OWNERSHIP) && !apply_owner(a, &mode))
 		return false;
-	if (wants(a, PFU_ATTR_TIMESTAMPS) && !apply_times(a))
+	if (wants(a, PFU_ATTR_TIMESTAMPS) && !times_last && !apply_times(a))
 		return false;
 	if (!is_link && wants(a, PFU_ATTR_OWNERSHIP) && !apply_owner(a, &mode))
 		return false;
@@ -455,6 +457,8 @@ bool pfu_attrs_apply(struct pfu_attrs *a)
 						     settle_mode(a, mode);
 		ok = ok && set;
 	}
+	if (wants(a, PFU_ATTR_TIMESTAMPS) && times_last)
+		ok = ok && apply_times(a);
 	free(names);
 	free(from.path);
 	free(to.path);

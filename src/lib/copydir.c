@@ -520,11 +520,29 @@ static void set_attributes(struct pfu_local *l, struct cp_node *cn)
 		pfu_dirfds_put(l->dirfds, to);
 }
 
+/* --update=changed: whether a directory that was there has all its attributes still. */
+static bool is_as_it_was(struct pfu_local *l, const struct cp_node *cn)
+{
+	struct item it = {.c = copying_of(l), .l = l, .dfd = AT_FDCWD};
+	struct pfu_dirfd *to;
+	struct stat st;
+	bool is;
+
+	if (!it.c->options->update_changed || cn->fresh)
+		return false;
+	to = pfu_dirfds_get(l->dirfds, cn->target);
+	is = to && it.c->fs->fstat(to->fd, &st) == 0 && !pfu_attributes_differ(&it, &cn->st, &st);
+	if (to)
+		pfu_dirfds_put(l->dirfds, to);
+	return is;
+}
+
 static bool leave(struct pfu_local *l, struct pfu_node *node)
 {
 	struct cp_node *cn = (struct cp_node *)node;
 
-	if (!cn->dropped && !pfu_local_cancelled(l) && wants_attributes(copying_of(l), cn))
+	if (!cn->dropped && !pfu_local_cancelled(l) && wants_attributes(copying_of(l), cn) &&
+		!is_as_it_was(l, cn))
 		set_attributes(l, cn);
 	pfu_dirfds_drop(l->dirfds, cn->target);
 	pfu_dir_unref(cn->target);

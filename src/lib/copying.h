@@ -8,6 +8,7 @@
  * copyknown.c   directories that must not be copied again
  * copyentry.c   one entry that is no directory, or an operand
  * copytarget.c  what is at its target already, and what becomes of that
+ * copychanged.c --update=changed: whether that is the copy already
  * copyfile.c    one regular file: opening, data (by one worker or several), attributes, closing
  * copylink.c    links that are made
  * samefile.c    whether source and target are one file, and whether that matters
@@ -220,6 +221,9 @@ enum outcome pfu_link_to_copy(
 	struct item *it, const struct stat *st, const struct target *t, bool *first);
 void pfu_item_links_done(struct item *it, const struct stat *st, bool complete);
 
+/* Whether the target, a symbolic link, has the text of the source, another. */
+bool pfu_same_link_text(struct item *it, const struct stat *st);
+
 /* The copy of a symbolic link; with -s and -l a link to the source.  false: reported. */
 bool pfu_make_symlink_copy(struct item *it, const struct stat *st, const struct target *t);
 bool pfu_make_symbolic(struct item *it, const struct target *t);
@@ -243,6 +247,20 @@ enum outcome pfu_check_target(struct item *it, const struct stat *st, struct tar
 
 /* Puts a backup back, since its place was not taken after all, or (quietly) not yet. */
 void pfu_undo_backup(struct item *it, const struct target *t, bool quietly);
+
+/* Whether the target has the source's modification time, as far as its file system can keep it. */
+bool pfu_same_time(const struct item *it, const struct stat *st, const struct stat *target);
+
+/* ---- copychanged.c ---- */
+
+/* Whether the target is what a complete copy of a source that is no directory looks like. */
+bool pfu_is_unchanged(struct item *it, const struct stat *st, const struct target *t);
+
+/* Whether the target lacks attributes that are to be kept, by what stat(2) tells. */
+bool pfu_attributes_differ(const struct item *it, const struct stat *st, const struct stat *target);
+
+/* Gives an unchanged target the attributes that it lacks; false: reported. */
+bool pfu_refresh_attributes(struct item *it, const struct stat *st, const struct target *t);
 
 /* ---- copyentry.c ---- */
 

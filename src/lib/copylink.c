@@ -167,7 +167,10 @@ enum outcome pfu_link_to_copy(
 			.vacant = !t || t->is_new,
 		};
 
-		enum placed placed = place_link(it, &m, true);
+		/* With -u it may be that link already. */
+		enum placed placed = t && !t->is_new && t->st.st_nlink > 1 && is_link_made(it, &m)
+					     ? PLACED
+					     : place_link(it, &m, true);
 
 		if (placed == NOT_PLACED)
 			err = errno;
@@ -232,6 +235,15 @@ static char *read_link(struct item *it, const struct stat *st)
 			return buf;
 		}
 	}
+}
+
+bool pfu_same_link_text(struct item *it, const struct stat *st)
+{
+	char *text = read_link(it, st);
+	bool same = text && is_that_link(it, text);
+
+	free(text);
+	return same;
 }
 
 bool pfu_make_symlink_copy(struct item *it, const struct stat *st, const struct target *t)

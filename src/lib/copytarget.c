@@ -107,6 +107,15 @@ static bool is_current(const struct item *it, const struct stat *st, const struc
 	return d.tv_sec > s.tv_sec || (d.tv_sec == s.tv_sec && d.tv_nsec >= s.tv_nsec);
 }
 
+bool pfu_same_time(const struct item *it, const struct stat *st, const struct stat *target)
+{
+	struct timespec s = st->st_mtim, d = target->st_mtim;
+
+	if (s.tv_sec != d.tv_sec)
+		return false;
+	return s.tv_nsec == d.tv_nsec || s.tv_nsec - s.tv_nsec % resolution(it, target) == d.tv_nsec;
+}
+
 /* ---- backups, and making room ---- */
 
 /*
@@ -179,11 +188,12 @@ static enum outcome remove_target(struct item *it, struct target *t)
 static enum outcome leave_alone(struct item *it, const struct stat *st, struct target *t)
 {
 	const struct pfu_copy_options *o = it->c->options;
-	bool first;
+	bool first, ok = true;
 
 	if (S_ISDIR(st->st_mode))
 		return GO_ON;
-	if (o->update && is_current(it, st, t)) {
+	if ((o->update && is_current(it, st, t)) ||
+		(o->update_changed && pfu_is_unchanged(it, st, t))) {
 		/* Other names of the source become links to what is there. */
 		enum outcome linked = pfu_link_to_copy(it, st, t, &first);
 
@@ -191,10 +201,12 @@ static enum outcome leave_alone(struct item *it, const struct stat *st, struct t
 			say_skipped(it);
 		if (linked != GO_ON)
 			return linked;
+		if (o->update_changed)
+			ok = pfu_refresh_attributes(it, st, t);
 		if (first)
 			pfu_item_links_done(it, st, true);
 		say_skipped(it);
-		return COPIED;
+		return ok ? COPIED : FAILED;
 	}
 	if (o->interactive != PFU_INTERACTIVE_ASK || may_overwrite(it, t))
 		return GO_ON;

@@ -267,12 +267,14 @@ run_once combinations
 # What is newer than some GNU cp that is in use.
 since_9_5() {
 	fixture
+	local changed=''
+	[ -n "$gnu" ] || changed=$'\n  - \'changed\''
 	local exclusive="pcp: --backup is mutually exclusive with -n or --update=none-fail
 $try" words="Valid arguments are:
   - 'all'
   - 'none'
   - 'none-fail'
-  - 'older'
+  - 'older'$changed
 $try"
 	[ -z "$gnu" ] || [ "$(printf '%s\n' 9.5 "$gnu" | sort -V | head -n 1)" = 9.5 ] || return
 	refuses "$exclusive" -b -n a b
