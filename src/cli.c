@@ -144,11 +144,26 @@ void cli_help_workers(void)
 	      stdout);
 }
 
+void cli_help_max_rate(void)
+{
+	fputs("      --max-rate=N             N files a second at most (0, default: no limit);\n"
+	      "                                 N may end in K, M, G as in a size\n",
+	      stdout);
+}
+
+static _Noreturn void invalid_number(int errnum, const char *arg, const char *what)
+{
+	char *quoted = pfu_quote_word(arg);
+
+	cli_error(errnum, "invalid number of %s: %s", what, quoted ? quoted : arg);
+	free(quoted);
+	exit(EXIT_FAILURE);
+}
+
 unsigned int cli_number(const char *arg, const char *what)
 {
 	unsigned long n = 0;
 	const char *s = arg;
-	char *quoted;
 
 	for (; *s >= '0' && *s <= '9'; s++) {
 		n = n * 10 + (unsigned long)(*s - '0');
@@ -157,11 +172,16 @@ unsigned int cli_number(const char *arg, const char *what)
 	}
 	if (s != arg && *s == '\0')
 		return (unsigned int)n;
-	quoted = pfu_quote_word(arg);
-	cli_error(n > NUMBER_MAX ? EOVERFLOW : 0, "invalid number of %s: %s", what,
-		  quoted ? quoted : arg);
-	free(quoted);
-	exit(EXIT_FAILURE);
+	invalid_number(n > NUMBER_MAX ? EOVERFLOW : 0, arg, what);
+}
+
+uint64_t cli_size(const char *arg, const char *what)
+{
+	uint64_t size;
+
+	if (!cli_parse_size(arg, &size))
+		invalid_number(errno == EOVERFLOW ? EOVERFLOW : 0, arg, what);
+	return size;
 }
 
 static void print_words(const char *const *words, const int *values)

@@ -8,6 +8,7 @@
 #include <pfu/report.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 /* Long options without a letter have values from here on. */
 #define CLI_LONG_OPTION 256
@@ -35,11 +36,25 @@ void cli_version(const char *name);
 /* The lines on -j and -c in --help. */
 void cli_help_workers(void);
 
+/* The lines on --max-rate in --help. */
+void cli_help_max_rate(void);
+
 /*
  * The value of -j or -c: a decimal number, 0 for automatic.  What cannot be is
  * a diagnostic that says `what` is invalid, and exit status 1.
  */
 unsigned int cli_number(const char *arg, const char *what);
+
+/*
+ * The number that a size stands for: digits, a multiplier, or both, as GNU's programs
+ * take them (manual, node "Block size"): b is 512; K, M, G, T, P, E, and KiB and so on,
+ * are powers of 1024; KB, MB and so on of 1000.  false with errno EINVAL, or EOVERFLOW
+ * if the number is too large.
+ */
+bool cli_parse_size(const char *arg, uint64_t *size);
+
+/* The same; what cannot be is a diagnostic like cli_number()'s, and exit status 1. */
+uint64_t cli_size(const char *arg, const char *what);
 
 /*
  * The index of the word that arg is, or abbreviates without doubt, in a list

@@ -9,6 +9,7 @@
  *
  *	src/pcp.c, prm.c   the two command lines
  *	src/cli.c          what these have in common: -j and -c, diagnostics, questions
+ *	  size.c           sizes with a multiplier
  *
  *	src/lib/copy.c     what cp does: its beginning and end
  *	  copyoperand.c    operands, and in which order
@@ -32,6 +33,7 @@
  *	src/lib/queue.c    which piece of work is next
  *	src/lib/tune.c     how many threads are useful, found by trial
  *	src/lib/dir.c      directories by descriptor; which of them are open at a time
+ *	src/lib/rate.c     limits on files and bytes a second
  *	src/lib/closer.c   closes descriptors, many at a time
  *	src/lib/fstype.c   what kind of file system this is: local or not, how many workers
  *	src/lib/fsys.c     every call on a file system, as a table of functions
@@ -60,9 +62,11 @@
 
 enum {
 	OPT_ATTRIBUTES_ONLY = CLI_LONG_OPTION,
+	OPT_BWLIMIT,
 	OPT_COPY_CONTENTS,
 	OPT_DEBUG,
 	OPT_KEEP_DIRECTORY_SYMLINK,
+	OPT_MAX_RATE,
 	OPT_NO_PRESERVE,
 	OPT_PARENTS,
 	OPT_PRESERVE,
@@ -78,7 +82,9 @@ enum {
 static const struct option long_options[] = {
 	{ "archive", no_argument, NULL, 'a' },
 	{ "attributes-only", no_argument, NULL, OPT_ATTRIBUTES_ONLY },
+	{ "b", optional_argument, NULL, 'b' }, /* what is left of --backup in GNU's */
 	{ "backup", optional_argument, NULL, 'b' },
+	{ "bwlimit", required_argument, NULL, OPT_BWLIMIT },
 	{ "chunk", required_argument, NULL, 'c' },
 	{ "copy-contents", no_argument, NULL, OPT_COPY_CONTENTS },
 	{ "context", optional_argument, NULL, 'Z' },
@@ -90,6 +96,7 @@ static const struct option long_options[] = {
 	{ "jobs", required_argument, NULL, 'j' },
 	{ "keep-directory-symlink", no_argument, NULL, OPT_KEEP_DIRECTORY_SYMLINK },
 	{ "link", no_argument, NULL, 'l' },
+	{ "max-rate", required_argument, NULL, OPT_MAX_RATE },
 	{ "no-clobber", no_argument, NULL, 'n' },
 	{ "no-dereference", no_argument, NULL, 'P' },
 	{ "no-preserve", required_argument, NULL, OPT_NO_PRESERVE },
@@ -192,7 +199,11 @@ static void help(void)
 	      "\n"
 	      "Work and output:\n",
 	      stdout);
+	fputs("      --bwlimit=SIZE           move SIZE bytes a second at most: 500K, 20M, 1G\n"
+	      "                                 or the like (0, default: no limit)\n",
+	      stdout);
 	cli_help_workers();
+	cli_help_max_rate();
 	fputs("      --debug                  say how each file was copied; implies -v\n"
 	      "  -v, --verbose                say what is copied\n"
 	      "      --help                   show this help and exit\n"
@@ -432,6 +443,9 @@ static void parse(struct settings *s, int argc, char **argv)
 		case OPT_ATTRIBUTES_ONLY:
 			o->attributes_only = true;
 			break;
+		case OPT_BWLIMIT:
+			o->bwlimit = cli_size(optarg, "bytes per second");
+			break;
 		case OPT_COPY_CONTENTS:
 			o->copy_contents = true;
 			break;
@@ -440,6 +454,9 @@ static void parse(struct settings *s, int argc, char **argv)
 			break;
 		case OPT_KEEP_DIRECTORY_SYMLINK:
 			o->keep_directory_symlink = true;
+			break;
+		case OPT_MAX_RATE:
+			o->max_rate = cli_size(optarg, "files per second");
 			break;
 		case OPT_NO_PRESERVE:
 			set_attribute_list(s, optarg, false);

@@ -14,6 +14,7 @@
 
 enum {
 	OPT_INTERACTIVE = CLI_LONG_OPTION,
+	OPT_MAX_RATE,
 	OPT_ONE_FILE_SYSTEM,
 	OPT_NO_PRESERVE_ROOT,
 	OPT_PRESERVE_ROOT,
@@ -34,6 +35,7 @@ static const struct option long_options[] = {
 	{ "help", no_argument, NULL, OPT_HELP },
 	{ "interactive", optional_argument, NULL, OPT_INTERACTIVE },
 	{ "jobs", required_argument, NULL, 'j' },
+	{ "max-rate", required_argument, NULL, OPT_MAX_RATE },
 	{ "no-preserve-root", no_argument, NULL, OPT_NO_PRESERVE_ROOT },
 	{ "one-file-system", no_argument, NULL, OPT_ONE_FILE_SYSTEM },
 	{ "preserve-root", optional_argument, NULL, OPT_PRESERVE_ROOT },
@@ -74,6 +76,7 @@ static void help(void)
 	      "  -y, --yes                    take the question of -I as answered with yes\n",
 	      stdout);
 	cli_help_workers();
+	cli_help_max_rate();
 	fputs("      --help                   show this help and exit\n"
 	      "      --version                show the version and exit\n"
 	      "\n"
@@ -171,6 +174,9 @@ static void parse(struct settings *s, int argc, char **argv)
 			break;
 		case OPT_INTERACTIVE:
 			set_interactive(s, optarg);
+			break;
+		case OPT_MAX_RATE:
+			s->options.max_rate = cli_size(optarg, "files per second");
 			break;
 		case OPT_ONE_FILE_SYSTEM:
 			s->options.one_file_system = true;

@@ -14,6 +14,7 @@
 #include <pfu/atomic.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -92,6 +93,8 @@ struct pfu_copy_options {
 	const atomic_bool *cancel; /* set from outside to end soon; or NULL */
 	unsigned int workers;	/* 0: chosen by the file systems' kind */
 	unsigned int chunk;	/* 0: chosen by the walker */
+	uint64_t max_rate;	/* entries a second, made, overwritten or looked at; 0: no limit */
+	uint64_t bwlimit;	/* bytes of data moved a second; 0: no limit */
 };
 
 struct pfu_copy_operand {

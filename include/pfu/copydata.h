@@ -10,6 +10,7 @@
 
 #include <pfu/copy.h>
 #include <pfu/fsys.h>
+#include <pfu/rate.h>
 #include <pfu/atomic.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -72,6 +73,7 @@ struct pfu_data {
 	size_t buf_size;
 	const atomic_bool *cancel; /* or NULL */
 	uint64_t *moved;	  /* bytes copied are added here */
+	struct pfu_rate *rate;	  /* a limit of bytes a second; or NULL */
 };
 
 /*

@@ -19,6 +19,7 @@
 
 #include <pfu/atomic.h>
 #include <pfu/queue.h>
+#include <pfu/rate.h>
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -44,6 +45,7 @@ struct pfu_pool_options {
 	unsigned int start_work; /* waiting work (in files) that justifies one more thread */
 	enum pfu_queue_order order; /* IN_ORDER: one worker only */
 	const atomic_bool *cancel; /* set from outside: the same as pfu_pool_cancel(); or NULL */
+	const struct pfu_limits *limits; /* that tasks keep to, and more workers do not raise; or NULL */
 	void *ctx;		 /* for the functions below, which may be NULL */
 	/*
 	 * Called in each thread before its first task.  -1: this thread ends

@@ -13,6 +13,7 @@
 #include <pfu/atomic.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -38,6 +39,7 @@ struct pfu_remove_options {
 	const atomic_bool *cancel; /* set from outside to end soon; or NULL */
 	unsigned int workers; /* 0: chosen by the file systems' kind */
 	unsigned int chunk;   /* 0: chosen by the walker */
+	uint64_t max_rate;    /* entries removed a second; 0: no limit */
 };
 
 /*

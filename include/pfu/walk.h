@@ -22,6 +22,7 @@
 #include <pfu/dir.h>
 #include <pfu/fsys.h>
 #include <pfu/pool.h>
+#include <pfu/rate.h>
 #include <pfu/atomic.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -126,6 +127,7 @@ struct pfu_walk_options {
 	size_t bound;	      /* bytes of entries and directories that may wait to be worked on; 0: 12 MiB */
 	size_t iobuf_size;    /* bytes of each worker's pfu_local_iobuf() */
 	const atomic_bool *cancel; /* set from outside to end the run soon; or NULL */
+	const struct pfu_limits *limits; /* that the user of the walk keeps to; or NULL */
 	void *ctx;	      /* for the user; pfu_walk_ctx() */
 };
 

@@ -183,10 +183,13 @@ static bool run(struct copying *c)
 		.sort = true,
 		.iobuf_size = PFU_COPY_BUFFER_NETWORK, /* touched only as far as a file needs it */
 		.cancel = o->cancel,
+		.limits = &c->limits,
 		.ctx = c,
 	};
 	bool ok;
 
+	pfu_rate_init(&c->limits.files, o->max_rate, o->cancel);
+	pfu_rate_init(&c->limits.bytes, o->bwlimit, o->cancel);
 	if (!c->directory)
 		target_flags = kind_of_target(c, c->operands[0].target);
 	else

@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 /* One call moves at most so much, so that a run can be cancelled in good time. */
-#define CALL_MAX ((off_t)64 << 20)
+#define CALL_MAX ((size_t)64 << 20)
 /* With --sparse=always this many zeros, aligned, become a hole. */
 #define ZEROS_MIN ((size_t)4096)
 /* "At the descriptor's offset". */
@@ -61,6 +61,27 @@ static bool is_cancelled(const struct pfu_data *d)
 static void count(struct pfu_data *d, size_t bytes)
 {
 	*d->moved += bytes;
+}
+
+/* How many bytes one call may ask for. */
+static size_t piece(const struct pfu_data *d, off_t left, size_t most)
+{
+	size_t n = left < (off_t)most ? (size_t)left : most;
+
+	return d->rate ? pfu_rate_piece(d->rate, n) : n;
+}
+
+/* Waits until so many bytes may be moved.  false: the run was cancelled. */
+static bool may_move(struct pfu_data *d, size_t bytes)
+{
+	return d->rate ? pfu_rate_wait(d->rate, bytes) : !is_cancelled(d);
+}
+
+/* After a call: gives back what was waited for and has not been moved. */
+static void give_back(struct pfu_data *d, size_t waited, ssize_t moved)
+{
+	if (d->rate && moved < (ssize_t)waited)
+		pfu_rate_return(d->rate, waited - (size_t)(moved > 0 ? moved : 0));
 }
 
 /* Whether the error says that this pair of file systems cannot do it at all. */
@@ -138,14 +159,20 @@ static int write_sparse(
 static enum pfu_data_failure read_write(struct pfu_data *d, off_t from, off_t to, bool punch)
 {
 	off_t left = from == HERE ? to : to - from;
-	bool hole = false;
+	/* Where nobody knows how much there is to read, that is waited for before it is written. */
+	bool hole = false, known = to != INT64_MAX;
 
 	while (left > 0) {
-		size_t want = left < (off_t)d->buf_size ? (size_t)left : d->buf_size;
-		ssize_t n = from == HERE ? d->fs->read(d->in, d->buf, want)
-					 : d->fs->pread(d->in, d->buf, want, from);
+		size_t want = piece(d, left, d->buf_size);
+		ssize_t n;
 
-		if (is_cancelled(d))
+		if (!may_move(d, known ? want : 0))
+			return PFU_DATA_CANCELLED;
+		n = from == HERE ? d->fs->read(d->in, d->buf, want)
+				 : d->fs->pread(d->in, d->buf, want, from);
+		if (known)
+			give_back(d, want, n);
+		else if (n > 0 && !may_move(d, (size_t)n))
 			return PFU_DATA_CANCELLED;
 		if (n < 0 && errno == EINTR)
 			continue;
@@ -173,13 +200,14 @@ static enum pfu_data_failure copy_bytes(struct pfu_data *d, off_t from, off_t to
 	off_t left = from == HERE ? to : to - from, in = from, out = from;
 
 	while (left > 0 && !atomic_load_explicit(&d->pair->no_copy_range, memory_order_relaxed)) {
-		size_t want = (size_t)(left < CALL_MAX ? left : CALL_MAX);
+		size_t want = piece(d, left, CALL_MAX);
 		ssize_t n;
 
-		if (is_cancelled(d))
+		if (!may_move(d, want))
 			return PFU_DATA_CANCELLED;
 		n = d->fs->copy_file_range(d->in, from == HERE ? NULL : &in, d->out,
 			from == HERE ? NULL : &out, want, 0);
+		give_back(d, want, n);
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n < 0 && is_final(errno))

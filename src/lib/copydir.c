@@ -243,7 +243,9 @@ static bool prepare_target(struct item *it, struct cp_node *cn)
 	struct target t = { .is_new = true };
 	bool ok = false;
 
-	if ((!it->fresh && pfu_check_target(it, &cn->st, &t) != GO_ON) || !is_new_directory(it, cn))
+	/* (If that was cancelled nothing is entered any more.) */
+	if (!pfu_rate_wait(&it->c->limits.files, 1) ||
+	    (!it->fresh && pfu_check_target(it, &cn->st, &t) != GO_ON) || !is_new_directory(it, cn))
 		goto out;
 	if (cn->linked && is_cyclic(cn))
 		pfu_fail_source(it, 0, "cannot copy cyclic symbolic link %q");

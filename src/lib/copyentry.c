@@ -101,6 +101,15 @@ static enum outcome make(struct item *it, const struct stat *st, struct target *
 	return ok ? COPIED : FAILED;
 }
 
+/* Waits until one more entry may be worked on.  false: the run was cancelled. */
+static bool may_go_on(struct item *it)
+{
+	if (pfu_rate_wait(&it->c->limits.files, 1))
+		return true;
+	atomic_store(&it->c->failed, true);
+	return false;
+}
+
 /* Copies an item by all the rules: its source is looked at first, then its target. */
 static enum outcome copy_carefully(struct item *it)
 {
@@ -119,6 +128,8 @@ static enum outcome copy_carefully(struct item *it)
 		pfu_fail_source(it, 0, "-r not specified; omitting directory %q");
 		return FAILED;
 	}
+	if (!may_go_on(it))
+		return FAILED;
 	outcome = pfu_check_target(it, &st, &t);
 	if (outcome != GO_ON)
 		return outcome;
@@ -143,7 +154,7 @@ enum outcome pfu_copy_entry(struct item *it)
 
 	/* Into a directory that we made a file goes without a look at either side. */
 	if (it->fresh && it->type == DT_REG && !o->symbolic_link && !o->hard_link)
-		outcome = pfu_copy_file(it, NULL, NULL, false);
+		outcome = may_go_on(it) ? pfu_copy_file(it, NULL, NULL, false) : FAILED;
 	if (outcome == CHANGED)
 		outcome = copy_carefully(it);
 	return outcome;

@@ -203,6 +203,7 @@ static struct pfu_data data_of(struct item *it, struct file *f)
 		.buf_size = is_network(it, f) ? PFU_COPY_BUFFER_NETWORK : PFU_COPY_BUFFER,
 		.cancel = o->cancel,
 		.moved = &it->l->moved,
+		.rate = o->bwlimit ? &it->c->limits.bytes : NULL,
 	};
 }
 

@@ -22,6 +22,7 @@
 #include <pfu/copydata.h>
 #include <pfu/links.h>
 #include <pfu/names.h>
+#include <pfu/rate.h>
 #include <pfu/walk.h>
 #include <pthread.h>
 
@@ -56,6 +57,7 @@ struct copying {
 
 	struct pfu_links *links; /* with PFU_ATTR_LINKS */
 	struct pfu_fspairs pairs;
+	struct pfu_limits limits;
 	atomic_bool failed;
 	atomic_bool told_no_link; /* that a link became a copy is told once */
 

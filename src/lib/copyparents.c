@@ -84,6 +84,7 @@ static bool make_missing_parent(struct copying *c, int dirfd, struct parent *p)
 		p->omitted = pfu_attrs_omit(c->options, p->st.st_mode);
 	if (c->options->no_preserve_mode)
 		p->st.st_mode |= 0777;
+	(void)pfu_rate_wait(&c->limits.files, 1);
 	if (c->fs->mkdirat(dirfd, p->target, p->st.st_mode & 07777 & ~p->omitted) != 0) {
 		complain_parent(c, errno, "cannot make directory %q", p->target);
 		return false;

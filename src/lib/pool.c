@@ -355,10 +355,20 @@ static uint64_t now_us(void)
 	return (uint64_t)ts.tv_sec * 1000000 + (uint64_t)ts.tv_nsec / 1000;
 }
 
+/*
+ * Whether it is a limit that holds the workers back.  What is done then says nothing
+ * of what another number of them would do.  Under the lock.
+ */
+static bool is_limited(const struct pfu_pool *pool)
+{
+	return pool->options.limits &&
+	       pfu_limits_asleep(pool->options.limits) > pool->tune.workers / 2;
+}
+
 /* Reconsiders the number of workers.  Under the lock. */
 static void adapt(struct pfu_pool *pool)
 {
-	bool busy = !pool->starved && pool->running == pool->tune.workers;
+	bool busy = !pool->starved && pool->running == pool->tune.workers && !is_limited(pool);
 	uint64_t done = 0;
 	unsigned int i;
 

@@ -13,6 +13,7 @@
 #include <fcntl.h>
 #include <pfu/fstype.h>
 #include <pfu/names.h>
+#include <pfu/rate.h>
 #include <pfu/remove.h>
 #include <pfu/walk.h>
 #include <stdio.h>
@@ -41,6 +42,7 @@ struct removal {
 	atomic_bool question; /* such a thing has been found */
 	bool has_root;
 	struct stat root; /* the directory / */
+	struct pfu_limits limits; /* of those only that of files */
 	atomic_bool failed;
 
 	/* Of the task that hands out operands, which only runs in one worker at a time: */
@@ -323,6 +325,8 @@ static enum pfu_did entry(struct pfu_local *l, struct pfu_node *node, const stru
 	}
 	if (r->asking && stays(r, node, fd, e))
 		return PFU_DONE;
+	if (!pfu_rate_wait(&r->limits.files, 1))
+		return PFU_DONE; /* cancelled: the directory stays */
 	look_up(r, node, fd, e->name);
 	if (r->fs->unlinkat(fd, e->name, 0) == 0) {
 		note_progress(node);
@@ -330,8 +334,11 @@ static enum pfu_did entry(struct pfu_local *l, struct pfu_node *node, const stru
 		return PFU_DONE;
 	}
 	err = errno;
-	if (err == EISDIR)
+	/* A directory counts when it goes itself. */
+	if (err == EISDIR) {
+		pfu_rate_return(&r->limits.files, 1);
 		return PFU_DESCEND;
+	}
 	/* Where nothing may be unlinked, unlink() does not say what it is. */
 	if (err != ENOENT && e->type == DT_UNKNOWN && is_directory(r, fd, e))
 		return PFU_DESCEND;
@@ -722,7 +729,8 @@ static bool leave(struct pfu_local *l, struct pfu_node *node)
 
 	if (rn->settled || r->looking)
 		return true;
-	if (pfu_local_cancelled(l) || atomic_load(&node->kept)) {
+	if (atomic_load(&node->kept) || !pfu_rate_wait(&r->limits.files, 1) ||
+	    pfu_local_cancelled(l)) {
 		keep_in_parent(rn);
 		return true;
 	}
@@ -861,6 +869,7 @@ static void remove_directory(struct pfu_local *l, const char *name)
 			operand_failed(r, name, EISDIR);
 		return;
 	}
+	pfu_rate_return(&r->limits.files, 1); /* it counts when it goes */
 	if (pfu_name_is_dots(name, len)) {
 		refuse_dots(r, name);
 		return;
@@ -920,6 +929,10 @@ static void remove_named(struct pfu_local *l, const char *name)
 	enum answer answer = YES;
 	struct stat st;
 
+	if (!pfu_rate_wait(&r->limits.files, 1)) {
+		atomic_store(&r->failed, true);
+		return;
+	}
 	if (r->asking) {
 		if (r->fs->fstatat(AT_FDCWD, name, &st, AT_SYMLINK_NOFOLLOW) != 0) {
 			operand_failed(r, name, errno);
@@ -1079,6 +1092,7 @@ static bool run(struct removal *r)
 		.list_ahead = !r->looking,
 		.short_is_end = !(flags & PFU_FS_NETWORK) && !r->asking && !r->looking,
 		.cancel = o->cancel,
+		.limits = &r->limits,
 		.ctx = r,
 	};
 	struct pfu_walk *walk;
@@ -1151,6 +1165,7 @@ bool pfu_remove(const struct pfu_remove_options *options, const struct pfu_repor
 	r.asking = options->ask_always;
 	if (options->ask_protected && !r.asking && !options->force && !options->privileged)
 		r.asking = would_ask(&r);
+	pfu_rate_init(&r.limits.files, options->max_rate, options->cancel);
 	if (!run(&r))
 		atomic_store(&r.failed, true);
 	return !atomic_load(&r.failed);

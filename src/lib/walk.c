@@ -235,6 +235,7 @@ struct pfu_walk *pfu_walk_new(const struct pfu_walk_options *options)
 			 options->network && options->in_turn ? PFU_QUEUE_IN_TURN :
 					    PFU_QUEUE_NEWEST,
 		.cancel = options->cancel,
+		.limits = options->limits,
 		.ctx = w,
 		.worker_start = worker_start,
 		.worker_idle = worker_idle,
