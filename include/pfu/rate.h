@@ -24,7 +24,7 @@ extern "C" {
 
 struct pfu_rate {
 	uint64_t per_second;	/* the limit; 0: none.  Constant during a run */
-	_Atomic uint64_t next;	/* when the next place is due: nanoseconds of CLOCK_MONOTONIC */
+	_Atomic(uint64_t) next;	/* when the next place is due: nanoseconds of CLOCK_MONOTONIC */
 	atomic_uint asleep;	/* workers that wait for their place just now */
 	const atomic_bool *cancel; /* set from outside: nobody sleeps on; or NULL */
 };

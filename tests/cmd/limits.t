@@ -48,7 +48,7 @@ never_more() {
 	while kill -0 $! 2>/dev/null; do
 		n=$($how_many)
 		allowed=$(($(now) - start))
-		allowed=$((allowed / 1000 * rate / 1000000 + slack))
+		allowed=$((allowed * rate / 1000000000 + slack))
 		[ "$n" -le "$allowed" ] || worst="$n where $allowed were allowed"
 		looks=$((looks + 1))
 		sleep 0.05
@@ -77,9 +77,9 @@ rate_of_files() {
 	mkfifo s/fifo
 	# 503 entries: 10 directories and the top, 490 files, a link, a fifo.
 	for jobs in -j1 -j20; do
-		timed 500 "pcp -r $jobs" pcp -r $jobs --max-rate=1006 s t
+		timed 500 "pcp -r $jobs" pcp -r "$jobs" --max-rate=1006 s t
 		same "pcp -r $jobs: all is there" s t --no-times
-		timed 500 "prm -r $jobs" prm -r $jobs --max-rate=1006 t
+		timed 500 "prm -r $jobs" prm -r "$jobs" --max-rate=1006 t
 		ok "prm -r $jobs: all is gone" test ! -e t
 	done
 	pcp -r s t
@@ -111,7 +111,7 @@ rate_of_bytes() {
 	mkdir s
 	head -c 72M /dev/urandom >s/large
 	for jobs in -j1 -j20; do
-		timed 500 "a large file, $jobs" pcp $jobs --bwlimit=144M s/large t
+		timed 500 "a large file, $jobs" pcp "$jobs" --bwlimit=144M s/large t
 		ok "a large file, $jobs: is whole" cmp s/large t
 		rm t
 	done
