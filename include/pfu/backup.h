@@ -20,6 +20,13 @@ char *pfu_backup_make(const struct pfu_fsys *fs, int dirfd, const char *name,
 		      enum pfu_backup kind, const char *suffix);
 
 /*
+ * Gives a backup its name back.  Unless `replace`, not over something that has
+ * taken the place meanwhile.  0, or -1 with errno (EEXIST: something has).
+ */
+int pfu_backup_undo(const struct pfu_fsys *fs, int dirfd, const char *backup, const char *name,
+		    bool replace);
+
+/*
  * Only the name that the backup would get.  malloc'ed; NULL with errno ENOMEM.
  */
 char *pfu_backup_name(const struct pfu_fsys *fs, int dirfd, const char *name,

@@ -118,6 +118,13 @@ static bool choose(unsigned long long *number, const struct pfu_fsys *fs, int di
 	return true;
 }
 
+int pfu_backup_undo(const struct pfu_fsys *fs, int dirfd, const char *backup, const char *name,
+		    bool replace)
+{
+	return replace ? fs->renameat(dirfd, backup, dirfd, name, 0) :
+			 rename_new(fs, dirfd, backup, name);
+}
+
 char *pfu_backup_name(const struct pfu_fsys *fs, int dirfd, const char *name,
 		      enum pfu_backup kind, const char *suffix)
 {

@@ -94,6 +94,7 @@ static enum outcome make(struct item *it, const struct stat *st, struct target *
 			pfu_fail_source(it, 0, "%q has unknown file type");
 			ok = false;
 		}
+		t->ours = ok;
 		ok = ok && apply_attributes(it, st, t);
 	}
 	if (first)

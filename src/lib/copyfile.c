@@ -34,6 +34,7 @@ struct file {
 	int in, out;
 	struct stat st;     /* the source */
 	bool made;          /* the target is new, made by us */
+	bool whole;         /* and has all its data */
 	struct stat before; /* the target, if it is not */
 	mode_t omitted;
 	struct pfu_fspair *pair;
@@ -96,7 +97,8 @@ static void close_source(struct item *it, struct file *f)
 
 static int open_new(struct item *it, struct file *f)
 {
-	mode_t mode = f->st.st_mode & 0777 & ~f->omitted;
+	mode_t most = it->c->options->no_preserve_mode ? 0666 : 0777;
+	mode_t mode = f->st.st_mode & most & ~f->omitted;
 	int flags = O_WRONLY | O_CREAT | O_CLOEXEC, fd;
 	char link[2];
 
@@ -304,6 +306,7 @@ static bool finish(struct item *it, struct file *f, bool data_ok)
 	if (!close_target(it, f))
 		ok = data_ok = false;
 	/* Half a file must not be taken for a whole one. */
+	f->whole = data_ok && f->made;
 	if (!data_ok && f->made)
 		(void)it->c->fs->unlinkat(it->dfd, it->dname, 0);
 	if (f->first)
@@ -713,6 +716,7 @@ static enum outcome copy_opened(struct item *it, const struct stat *known, struc
 {
 	struct file f = { .in = -1, .out = -1, .first = first, .alone = alone };
 	enum outcome outcome;
+	bool ok;
 
 	if (known)
 		f.st = *known; /* so that those who wait for it can be told, whatever happens */
@@ -739,10 +743,14 @@ static enum outcome copy_opened(struct item *it, const struct stat *known, struc
 		f.before = t->st;
 	f.pair = pfu_fspairs_get(&it->c->pairs, f.st.st_dev, target_dev(it, &f));
 	if (!f.pair)
-		return finish(it, &f, !data_failed(it, PFU_DATA_READ, ENOMEM)) ? COPIED : FAILED;
-	if (it->c->options->attributes_only)
-		return finish(it, &f, true) ? COPIED : FAILED;
-	return copy_and_finish(it, &f) ? COPIED : FAILED;
+		ok = finish(it, &f, !data_failed(it, PFU_DATA_READ, ENOMEM));
+	else if (it->c->options->attributes_only)
+		ok = finish(it, &f, true);
+	else
+		ok = copy_and_finish(it, &f);
+	if (t)
+		t->ours = f.whole;
+	return ok ? COPIED : FAILED;
 }
 
 enum outcome pfu_copy_file(struct item *it, const struct stat *known, struct target *t, bool first)

@@ -117,6 +117,7 @@ struct target {
 	bool is_new;    /* nothing (any more) */
 	struct stat st; /* if not is_new: of the file, or of the link itself if `lstat` */
 	bool lstat;
+	bool ours;    /* what is there now is what we have made */
 	char *backup; /* what was there has this name now; malloc'ed */
 };
 

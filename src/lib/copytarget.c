@@ -155,10 +155,12 @@ static enum outcome make_backup(struct item *it, const struct stat *st, struct t
 	return GO_ON;
 }
 
-/* Puts a backup back, since its place was not taken after all. */
+/* Puts a backup back, since its place was not taken after all; but not over what another process put there. */
 void pfu_undo_backup(struct item *it, const struct target *t, bool quietly)
 {
-	if (it->c->fs->renameat(it->dfd, t->backup, it->dfd, it->dname, 0) != 0) {
+	if (pfu_backup_undo(it->c->fs, it->dfd, t->backup, it->dname, t->ours) != 0) {
+		if (errno == EEXIST)
+			return;
 		pfu_fail_target(it, errno, "cannot un-backup %q");
 	} else if (it->c->options->verbose && !quietly) {
 		char *old = pfu_item_beside(it, t->backup), *target = pfu_item_target(it);

@@ -187,6 +187,27 @@ static void different_names_from_threads(void **state)
 	}
 }
 
+static void undone_but_not_over_another(void **state)
+{
+	char *backup;
+
+	(void)state;
+	make_file("u");
+	backup = pfu_backup_make(fs, AT_FDCWD, "u", PFU_BACKUP_SIMPLE, "~");
+	assert_string_equal(backup, "u~");
+	assert_int_equal(pfu_backup_undo(fs, AT_FDCWD, backup, "u", false), 0);
+	assert_int_equal(access("u~", F_OK), -1);
+	free(backup);
+	backup = pfu_backup_make(fs, AT_FDCWD, "u", PFU_BACKUP_SIMPLE, "~");
+	make_file("u");
+	assert_int_equal(pfu_backup_undo(fs, AT_FDCWD, backup, "u", false), -1);
+	assert_int_equal(errno, EEXIST);
+	assert_int_equal(access("u~", F_OK), 0);
+	assert_int_equal(pfu_backup_undo(fs, AT_FDCWD, backup, "u", true), 0);
+	assert_int_equal(access("u~", F_OK), -1);
+	free(backup);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -196,6 +217,7 @@ int main(void)
 		TEST(names_that_are_no_backups),
 		TEST(in_other_directories),
 		TEST(nothing_to_back_up),
+		TEST(undone_but_not_over_another),
 		TEST(numbers_are_never_taken_twice),
 		TEST(different_names_from_threads),
 	};
