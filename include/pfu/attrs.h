@@ -42,6 +42,7 @@ struct pfu_attrs {
 	mode_t omitted;		   /* permissions that a new target was made without */
 	bool restore;		   /* a new directory was given more than its mode; put that back: */
 	mode_t restore_mode;
+	bool on_the_way;	   /* a directory of --parents: keeps its special bits whoever owns it */
 };
 
 /* Applies what options->preserve asks for.  false if a required one failed, which has been reported. */

@@ -107,6 +107,12 @@ static bool restrict_mode(const struct pfu_attrs *a)
 	return false;
 }
 
+/* What a mode must not have under another owner. */
+static mode_t bits_of_owner(const struct pfu_attrs *a)
+{
+	return a->on_the_way ? 0 : SPECIAL_BITS;
+}
+
 /* false: a required attribute could not be set.  *mode loses what an unchanged owner must not get. */
 static bool apply_owner(const struct pfu_attrs *a, mode_t *mode)
 {
@@ -117,13 +123,13 @@ static bool apply_owner(const struct pfu_attrs *a, mode_t *mode)
 			a->owner_is_right)
 		return true;
 	if (a->before && !S_ISLNK(st->st_mode) && !restrict_mode(a)) {
-		*mode &= ~SPECIAL_BITS;
+		*mode &= ~bits_of_owner(a);
 		return !requires(a, PFU_ATTR_OWNERSHIP);
 	}
 	if (change_owner(a, st->st_uid, st->st_gid) == 0)
 		return true;
 	err = errno;
-	*mode &= ~SPECIAL_BITS;
+	*mode &= ~bits_of_owner(a);
 	if (err == EPERM || err == EINVAL) {
 		/* Perhaps at least the group. */
 		if (!S_ISLNK(st->st_mode))

@@ -143,10 +143,29 @@ fail:
 	return false;
 }
 
+/*
+ * The way of an operand ends somewhere: directories that it was the first to find there
+ * (those before `since` were known) are left alone.
+ */
+static void forget_found(struct copying *c, const struct parent *since)
+{
+	struct parent **link = &c->parents, *p;
+
+	while ((p = *link) != since) {
+		if (p->made) {
+			link = &p->next;
+		} else {
+			*link = p->next;
+			free_parent(p);
+		}
+	}
+}
+
 /* Makes the directories on the way to an operand's target. */
 bool pfu_make_parents(struct copying *c, int dirfd, const struct pfu_copy_operand *op)
 {
 	char *target = strdup(op->target), *source = strdup(op->source), *slash;
+	const struct parent *known = c->parents;
 	size_t lead;
 	struct stat st;
 	bool ok = target && source;
@@ -179,6 +198,8 @@ bool pfu_make_parents(struct copying *c, int dirfd, const struct pfu_copy_operan
 		while (*slash == '/')
 			slash++;
 	}
+	if (!ok)
+		forget_found(c, known);
 out:
 	free(target);
 	free(source);
@@ -218,6 +239,7 @@ void pfu_finish_parents(struct copying *c)
 			.omitted = p->omitted,
 			.restore = p->restore,
 			.restore_mode = p->restore_mode,
+			.on_the_way = true,
 		};
 
 		if (!p->made && c->fs->fstatat(dirfd, p->target, &before, 0) == 0)
