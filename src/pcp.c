@@ -8,6 +8,7 @@
  * stand below it here:
  *
  *	src/pcp.c, prm.c   the two command lines
+ *	src/choose.c       --exclude and its kin, in both
  *	src/cli.c          what these have in common: -j and -c, diagnostics, questions
  *	  size.c           sizes with a multiplier
  *
@@ -29,6 +30,8 @@
  *	src/lib/backup.c   names of backups
  *	src/lib/remove.c   what rm does with operands, entries and emptied directories
  *	src/lib/walk.c     turns a tree into work: directories, and chunks of their entries
+ *	src/lib/filter.c   which entries are left out: patterns for paths
+ *	src/lib/glob.c     patterns for one name
  *	src/lib/pool.c     the threads, and the counting that says when a directory is complete
  *	src/lib/queue.c    which piece of work is next
  *	src/lib/tune.c     how many threads are useful, found by trial
@@ -45,6 +48,7 @@
  * to the walker, which submits them to the pool as tasks; these list directories
  * into chunks, further tasks, and copy what is in them, until nothing is pending.
  */
+#include "choose.h"
 #include "cli.h"
 
 #include <errno.h>
@@ -65,6 +69,10 @@ enum {
 	OPT_BWLIMIT,
 	OPT_COPY_CONTENTS,
 	OPT_DEBUG,
+	OPT_EXCLUDE,
+	OPT_EXCLUDE_FROM,
+	OPT_EXCLUDE_SNAPSHOTS,
+	OPT_INCLUDE,
 	OPT_KEEP_DIRECTORY_SYMLINK,
 	OPT_MAX_RATE,
 	OPT_NO_PRESERVE,
@@ -90,8 +98,15 @@ static const struct option long_options[] = {
 	{ "context", optional_argument, NULL, 'Z' },
 	{ "debug", no_argument, NULL, OPT_DEBUG },
 	{ "dereference", no_argument, NULL, 'L' },
+	{ "exclude", required_argument, NULL, OPT_EXCLUDE },
+	{ "exclude-from", required_argument, NULL, OPT_EXCLUDE_FROM },
+	{ "exclude-snapshots", no_argument, NULL, OPT_EXCLUDE_SNAPSHOTS },
 	{ "force", no_argument, NULL, 'f' },
 	{ "help", no_argument, NULL, OPT_HELP },
+	/* What abbreviates --interactive in GNU's cp does so here. */
+	{ "i", no_argument, NULL, 'i' },
+	{ "in", no_argument, NULL, 'i' },
+	{ "include", required_argument, NULL, OPT_INCLUDE },
 	{ "interactive", no_argument, NULL, 'i' },
 	{ "jobs", required_argument, NULL, 'j' },
 	{ "keep-directory-symlink", no_argument, NULL, OPT_KEEP_DIRECTORY_SYMLINK },
@@ -133,6 +148,7 @@ struct settings {
 	bool backup;
 	const char *backup_control; /* the kind of backup as --backup=CONTROL gave it */
 	const char *backup_suffix;
+	struct pfu_filter *filter;
 	bool default_mode;	    /* --no-preserve=mode */
 	bool strip_slashes;
 	bool no_target_directory;
@@ -149,8 +165,10 @@ static void help(void)
 	      "\n"
 	      "What is copied:\n"
 	      "  -a, --archive                trees with all attributes: as -dr --preserve=all\n"
-	      "      --copy-contents          in a tree, read special files for what they give\n"
-	      "  -r, -R, --recursive          directories with all that is in them\n"
+	      "      --copy-contents          in a tree, read special files for what they give\n",
+	      stdout);
+	choose_help();
+	fputs("  -r, -R, --recursive          directories with all that is in them\n"
 	      "  -x, --one-file-system        leave out what is mounted below a SOURCE\n"
 	      "\n"
 	      "Symbolic links in the source:\n"
@@ -452,6 +470,18 @@ static void parse(struct settings *s, int argc, char **argv)
 		case OPT_DEBUG:
 			o->debug = o->verbose = true;
 			break;
+		case OPT_EXCLUDE:
+			choose_pattern(&s->filter, optarg, false);
+			break;
+		case OPT_EXCLUDE_FROM:
+			choose_from(&s->filter, optarg);
+			break;
+		case OPT_EXCLUDE_SNAPSHOTS:
+			choose_no_snapshots(&s->filter);
+			break;
+		case OPT_INCLUDE:
+			choose_pattern(&s->filter, optarg, true);
+			break;
 		case OPT_KEEP_DIRECTORY_SYMLINK:
 			o->keep_directory_symlink = true;
 			break;
@@ -580,6 +610,7 @@ static void settle(struct settings *s)
 	o->no_preserve_mode = s->default_mode && !(o->preserve & PFU_ATTR_MODE);
 	o->follow_dangling = getenv("POSIXLY_CORRECT") != NULL;
 	settle_context(o);
+	o->filter = s->filter;
 }
 
 /* --- Operands --- */
@@ -726,9 +757,12 @@ static mode_t read_umask(void)
 int main(int argc, char **argv)
 {
 	struct settings s = { .options.umask = read_umask() };
+	bool ok;
 
 	cli_start(argv[0]);
 	parse(&s, argc, argv);
 	settle(&s);
-	return copy(&s, argv + optind, (size_t)(argc - optind)) ? EXIT_SUCCESS : EXIT_FAILURE;
+	ok = copy(&s, argv + optind, (size_t)(argc - optind));
+	pfu_filter_free(s.filter);
+	return ok ? EXIT_SUCCESS : EXIT_FAILURE;
 }

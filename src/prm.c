@@ -2,6 +2,7 @@
  * prm.c - prm is rm, in parallel: options to struct pfu_remove_options, and the
  * exit status.  See src/pcp.c for a map of the whole program.
  */
+#include "choose.h"
 #include "cli.h"
 
 #include <getopt.h>
@@ -13,7 +14,11 @@
 #include <unistd.h>
 
 enum {
-	OPT_INTERACTIVE = CLI_LONG_OPTION,
+	OPT_EXCLUDE = CLI_LONG_OPTION,
+	OPT_EXCLUDE_FROM,
+	OPT_EXCLUDE_SNAPSHOTS,
+	OPT_INCLUDE,
+	OPT_INTERACTIVE,
 	OPT_MAX_RATE,
 	OPT_ONE_FILE_SYSTEM,
 	OPT_NO_PRESERVE_ROOT,
@@ -31,8 +36,15 @@ enum interactive { UNSET, NEVER, ONCE, ALWAYS };
 static const struct option long_options[] = {
 	{ "chunk", required_argument, NULL, 'c' },
 	{ "dir", no_argument, NULL, 'd' },
+	{ "exclude", required_argument, NULL, OPT_EXCLUDE },
+	{ "exclude-from", required_argument, NULL, OPT_EXCLUDE_FROM },
+	{ "exclude-snapshots", no_argument, NULL, OPT_EXCLUDE_SNAPSHOTS },
 	{ "force", no_argument, NULL, 'f' },
 	{ "help", no_argument, NULL, OPT_HELP },
+	/* What abbreviates --interactive in GNU's rm does so here. */
+	{ "i", optional_argument, NULL, OPT_INTERACTIVE },
+	{ "in", optional_argument, NULL, OPT_INTERACTIVE },
+	{ "include", required_argument, NULL, OPT_INCLUDE },
 	{ "interactive", optional_argument, NULL, OPT_INTERACTIVE },
 	{ "jobs", required_argument, NULL, 'j' },
 	{ "max-rate", required_argument, NULL, OPT_MAX_RATE },
@@ -50,6 +62,7 @@ static const struct option long_options[] = {
 
 struct settings {
 	struct pfu_remove_options options;
+	struct pfu_filter *filter;
 	enum interactive interactive;
 	bool presume_tty;
 	bool yes;
@@ -75,6 +88,7 @@ static void help(void)
 	      "  -v, --verbose                say what is removed\n"
 	      "  -y, --yes                    take the question of -I as answered with yes\n",
 	      stdout);
+	choose_help();
 	cli_help_workers();
 	cli_help_max_rate();
 	fputs("      --help                   show this help and exit\n"
@@ -172,6 +186,18 @@ static void parse(struct settings *s, int argc, char **argv)
 		case 'y':
 			s->yes = true;
 			break;
+		case OPT_EXCLUDE:
+			choose_pattern(&s->filter, optarg, false);
+			break;
+		case OPT_EXCLUDE_FROM:
+			choose_from(&s->filter, optarg);
+			break;
+		case OPT_EXCLUDE_SNAPSHOTS:
+			choose_no_snapshots(&s->filter);
+			break;
+		case OPT_INCLUDE:
+			choose_pattern(&s->filter, optarg, true);
+			break;
 		case OPT_INTERACTIVE:
 			set_interactive(s, optarg);
 			break;
@@ -219,6 +245,7 @@ int main(int argc, char **argv)
 {
 	struct settings s = { .options.preserve_root = PFU_PRESERVE_ROOT };
 	size_t count;
+	bool ok;
 
 	cli_start(argv[0]);
 	parse(&s, argc, argv);
@@ -231,8 +258,10 @@ int main(int argc, char **argv)
 	s.options.ask_protected = s.interactive != NEVER &&
 				  (s.presume_tty || isatty(STDIN_FILENO));
 	s.options.privileged = geteuid() == 0;
+	s.options.filter = s.filter;
 	if (!confirmed(&s, count))
 		return EXIT_SUCCESS;
-	return pfu_remove(&s.options, &cli_report, argv + optind, count) ? EXIT_SUCCESS :
-									    EXIT_FAILURE;
+	ok = pfu_remove(&s.options, &cli_report, argv + optind, count);
+	pfu_filter_free(s.filter);
+	return ok ? EXIT_SUCCESS : EXIT_FAILURE;
 }

@@ -9,6 +9,7 @@
 #ifndef PFU_COPY_H
 #define PFU_COPY_H
 
+#include <pfu/filter.h>
 #include <pfu/fsys.h>
 #include <pfu/report.h>
 #include <pfu/atomic.h>
@@ -81,6 +82,7 @@ struct pfu_copy_options {
 	enum pfu_backup backup;
 	const char *suffix;	/* of simple backups, such as "~" */
 	bool one_file_system;	/* -x */
+	const struct pfu_filter *filter; /* what is left out; NULL: nothing */
 	bool keep_directory_symlink;
 	bool parents;		/* --parents: targets may have several components */
 	bool set_context;	/* -Z: the default SELinux context */

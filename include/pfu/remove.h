@@ -8,6 +8,7 @@
 #ifndef PFU_REMOVE_H
 #define PFU_REMOVE_H
 
+#include <pfu/filter.h>
 #include <pfu/fsys.h>
 #include <pfu/report.h>
 #include <pfu/atomic.h>
@@ -34,6 +35,7 @@ struct pfu_remove_options {
 	bool ask_protected;	   /* ask about write-protected files: standard input is a terminal */
 	bool privileged;	   /* the superuser, to whom nothing is write-protected */
 	bool one_file_system;
+	const struct pfu_filter *filter; /* what stays, silently, with the directories it is in; or NULL */
 	bool verbose;
 	enum pfu_preserve_root preserve_root;
 	const atomic_bool *cancel; /* set from outside to end soon; or NULL */

@@ -20,6 +20,7 @@
 
 #include <pfu/closer.h>
 #include <pfu/dir.h>
+#include <pfu/filter.h>
 #include <pfu/fsys.h>
 #include <pfu/pool.h>
 #include <pfu/rate.h>
@@ -60,6 +61,7 @@ struct pfu_node {
 	struct pfu_task listing;
 	struct pfu_walk *walk;
 	struct pfu_dir *dir;	/* the one to list; holds a reference */
+	struct pfu_scope *scope; /* with a filter: set when the node is first listed; holds a reference */
 	int64_t position;	/* where the listing goes on */
 	bool entered;	/* enter() has been called */
 	bool refused;	/* and said no */
@@ -99,6 +101,11 @@ struct pfu_walk_ops {
 	enum pfu_did (*entry)(struct pfu_local *l, struct pfu_node *node,
 			      const struct pfu_entry *entry);
 	void (*end)(struct pfu_local *l, struct pfu_node *node);
+	/*
+	 * Called for an entry that the filter leaves out; neither descend() nor entry()
+	 * will be.  May be NULL.
+	 */
+	void (*left_out)(struct pfu_local *l, struct pfu_node *node, const struct pfu_entry *entry);
 	/* Called when a listing fails, with the errno; what was listed before is worked on. */
 	void (*list_failed)(struct pfu_local *l, struct pfu_node *node, int errnum);
 	/*
@@ -112,6 +119,8 @@ struct pfu_walk_ops {
 struct pfu_walk_options {
 	const struct pfu_fsys *fs;
 	const struct pfu_walk_ops *ops;
+	const struct pfu_filter *filter; /* what is left out; NULL: nothing */
+	bool filter_follows; /* a symbolic link to a directory is one to the filter */
 	unsigned int workers; /* 0: by the number of processors or, over a network, what proves useful */
 	unsigned int chunk;   /* entries a work item; 0: chosen by the walker */
 	bool network;	      /* a system call may take a round trip */

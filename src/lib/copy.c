@@ -177,6 +177,8 @@ static bool run(struct copying *c)
 	struct pfu_walk_options wo = {
 		.fs = c->fs,
 		.ops = &pfu_copy_walk_ops,
+		.filter = o->filter,
+		.filter_follows = c->follow_all,
 		.chunk = o->chunk,
 		.enter_above = true,
 		.in_turn = true,

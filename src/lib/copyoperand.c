@@ -256,6 +256,7 @@ void pfu_copy_operand(struct pfu_local *l, size_t i, bool again)
 {
 	struct copying *c = copying_of(l);
 	const struct pfu_copy_operand *op = &c->operands[i];
+	const struct pfu_filter *filter = c->options->filter;
 	struct pfu_dirfd *d = c->directory ? pfu_dirfds_get(l->dirfds, c->directory) : NULL;
 	struct item it = {
 		.c = c,
@@ -273,7 +274,8 @@ void pfu_copy_operand(struct pfu_local *l, size_t i, bool again)
 		pfu_fail_target(&it, errno, "cannot access %q");
 		return;
 	}
-	if (c->options->parents && !pfu_make_parents(c, it.dfd, op))
+	if ((filter && pfu_filter_leaves_out(filter, c->fs, op->source, c->follow_operands)) ||
+	    (c->options->parents && !pfu_make_parents(c, it.dfd, op)))
 		pfu_known_forget(c, i);
 	else if ((again || !is_repeated(&it)) && pfu_copy_entry(&it) == DIRECTORY)
 		pfu_copy_directory(&it);

@@ -294,6 +294,13 @@ static bool stays(struct removal *r, struct pfu_node *node, int dirfd, const str
 	return answer != YES;
 }
 
+static void left_out(struct pfu_local *l, struct pfu_node *node, const struct pfu_entry *e)
+{
+	(void)l;
+	(void)e;
+	keep(node);
+}
+
 /* Something would bring up a question: there is no need to look any further. */
 static void note_question(struct pfu_local *l)
 {
@@ -764,6 +771,7 @@ static const struct pfu_walk_ops ops = {
 	.begin = begin,
 	.entry = entry,
 	.end = end,
+	.left_out = left_out,
 	.list_failed = list_failed,
 	.leave = leave,
 };
@@ -980,8 +988,11 @@ static void remove_operand(struct pfu_local *l, size_t i)
 	size_t len = pfu_name_length(name);
 	void (*work_on)(struct pfu_local *l, const char *name) =
 		removal_of(l)->looking ? look_at_named : remove_named;
+	const struct pfu_filter *filter = removal_of(l)->options->filter;
 	char *shorter;
 
+	if (filter && pfu_filter_leaves_out(filter, l->fs, name, false))
+		return;
 	if (name[len] == '\0' || name[len + 1] == '\0') {
 		work_on(l, name);
 		return;
@@ -1085,6 +1096,7 @@ static bool run(struct removal *r)
 	struct pfu_walk_options wo = {
 		.fs = r->fs,
 		.ops = &ops,
+		.filter = o->filter,
 		.workers = o->workers,
 		.chunk = o->chunk,
 		.network = flags & PFU_FS_NETWORK,

@@ -13,6 +13,7 @@
  */
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <pfu/fstype.h>
 #include <pfu/walk.h>
 #include <stdlib.h>
@@ -59,6 +60,7 @@ struct pfu_walk {
 	struct pfu_walk_options options;
 	struct pfu_pool *pool;
 	struct pfu_group root;
+	struct pfu_scope *scope; /* of operands; NULL: there is no filter */
 	struct pfu_dirfds *dirfds; /* shared by all; NULL when each worker has its own */
 	size_t own_dirfds;	   /* the budget of each worker's own */
 	unsigned int own_closer;
@@ -241,10 +243,14 @@ struct pfu_walk *pfu_walk_new(const struct pfu_walk_options *options)
 		.worker_idle = worker_idle,
 		.worker_stop = worker_stop,
 	};
+	w->scope = options->filter ? pfu_filter_top(options->filter) : NULL;
+	if (options->filter && !w->scope)
+		goto fail;
 	w->pool = pfu_pool_create(&po);
 	if (w->pool)
 		return w;
 fail:
+	pfu_scope_drop(w->scope);
 	pfu_dirfds_free(w->dirfds);
 	free(w);
 	errno = ENOMEM;
@@ -257,6 +263,7 @@ void pfu_walk_free(struct pfu_walk *walk)
 		return;
 	pfu_pool_destroy(walk->pool);
 	pfu_dirfds_free(walk->dirfds);
+	pfu_scope_drop(walk->scope);
 	free(walk);
 }
 
@@ -343,6 +350,7 @@ static bool leave_node(struct pfu_local *l, struct pfu_node *node)
 	}
 	pfu_dirfds_drop(l->dirfds, dir);
 	pfu_dir_unref(dir);
+	pfu_scope_drop(node->scope);
 	free(node);
 	return true;
 }
@@ -416,6 +424,7 @@ void pfu_node_init(struct pfu_walk *walk, struct pfu_node *node, struct pfu_node
 	};
 	node->walk = walk;
 	node->dir = dir;
+	node->scope = NULL;
 	node->position = 0;
 	node->entered = node->refused = node->listed = node->guessed = node->sure = node->shared = false;
 	atomic_init(&node->kept, false);
@@ -425,6 +434,75 @@ void pfu_walk_submit(struct pfu_walk *walk, struct pfu_node *node)
 {
 	pfu_pool_adopt(walk->pool, &node->group);
 	pfu_pool_submit(walk->pool, &node->listing);
+}
+
+/* ---- what is left out ---- */
+
+/* Finds out what of the filter's patterns the node's path has matched; false: no memory. */
+static bool find_scope(struct pfu_node *node)
+{
+	struct pfu_walk *w = node->walk;
+	struct pfu_node *up = (struct pfu_node *)node->group.parent;
+
+	if (!w->scope || node->scope)
+		return true;
+	node->scope = node->group.parent == &w->root ? pfu_scope_hold(w->scope) :
+						       pfu_scope_enter(up->scope, node->dir->name);
+	return node->scope;
+}
+
+/* Whether only a look at the entry tells if it is a directory, as far as the filter goes. */
+static bool is_type_open(const struct pfu_walk *w, unsigned char type)
+{
+	return type == DT_UNKNOWN || (type == DT_LNK && w->options.filter_follows);
+}
+
+/* Whether such an entry is a directory; one that cannot be looked at is none. */
+static bool is_directory(struct pfu_local *l, struct pfu_node *node, const char *name)
+{
+	struct pfu_dirfd *d = pfu_dirfds_get(l->dirfds, node->dir);
+	int flags = l->walk->options.filter_follows ? 0 : AT_SYMLINK_NOFOLLOW;
+	struct stat st;
+	bool is;
+
+	if (!d)
+		return false;
+	is = l->fs->fstatat(d->fd, name, &st, flags) == 0 && S_ISDIR(st.st_mode);
+	pfu_dirfds_put(l->dirfds, d);
+	return is;
+}
+
+/*
+ * Whether an entry is left out.  While a directory is listed (`look` is false) one for
+ * which that takes a look at it is not: it is asked for again when it is worked on.
+ */
+static bool is_left_out(struct pfu_local *l, struct pfu_node *node, const struct pfu_dirent *e,
+			bool look)
+{
+	const struct pfu_walk *w = l->walk;
+	struct pfu_entry entry = { e->d_name, e->d_ino, e->d_type };
+	enum pfu_verdict judged = pfu_scope_judge(node->scope, e->d_name);
+	bool out = judged == PFU_LEFT_OUT;
+
+	if (judged == PFU_LEFT_OUT_AS_DIR || judged == PFU_LEFT_OUT_UNLESS_DIR) {
+		bool dir = e->d_type == DT_DIR;
+
+		if (is_type_open(w, e->d_type)) {
+			if (!look)
+				return false;
+			dir = is_directory(l, node, e->d_name);
+		}
+		out = dir == (judged == PFU_LEFT_OUT_AS_DIR);
+	}
+	if (out && w->options.ops->left_out)
+		w->options.ops->left_out(l, node, &entry);
+	return out;
+}
+
+/* The same of an entry that is about to be worked on, if that was not settled before. */
+static bool is_left_out_late(struct pfu_local *l, struct pfu_node *node, const struct pfu_dirent *e)
+{
+	return node->scope && is_type_open(l->walk, e->d_type) && is_left_out(l, node, e, true);
 }
 
 /* ---- chunks ---- */
@@ -553,7 +631,8 @@ static bool work_on(struct pfu_local *l, struct chunk *c)
 		if (e->d_name[0] == '\0')
 			continue;
 		before = l->moved;
-		if (((in_order && e->d_type == DT_DIR) ||
+		if (!is_left_out_late(l, node, e) &&
+		    ((in_order && e->d_type == DT_DIR) ||
 		     ops->entry(l, node, &entry) == PFU_DESCEND) &&
 		    descend(l, c, &entry)) {
 			ops->end(l, node);
@@ -622,6 +701,12 @@ static void report_nomem(struct lister *li)
 	li->l->walk->options.ops->list_failed(li->l, li->node, ENOMEM);
 }
 
+/* Whether an entry needs no work. */
+static bool is_passed_over(struct lister *li, const struct pfu_dirent *e)
+{
+	return is_dot(e->d_name) || (li->node->scope && is_left_out(li->l, li->node, e, false));
+}
+
 /* Turns one buffer of a listing into directories and chunks. */
 static void cut(struct lister *li, char *buf, size_t size)
 {
@@ -632,7 +717,7 @@ static void cut(struct lister *li, char *buf, size_t size)
 	for (at = 0; at < size; at += ((struct pfu_dirent *)(void *)(buf + at))->d_reclen) {
 		struct pfu_dirent *e = (struct pfu_dirent *)(void *)(buf + at);
 
-		if (is_dot(e->d_name)) {
+		if (is_passed_over(li, e)) {
 			e->d_name[0] = '\0';
 		} else if (e->d_type == DT_DIR) {
 			struct pfu_entry entry = { e->d_name, e->d_ino, e->d_type };
@@ -727,7 +812,7 @@ static void append(struct lister *li, char *buf, size_t size)
 	for (at = 0; at < size; at += ((struct pfu_dirent *)(void *)(buf + at))->d_reclen) {
 		struct pfu_dirent *e = (struct pfu_dirent *)(void *)(buf + at);
 
-		if (is_dot(e->d_name))
+		if (is_passed_over(li, e))
 			continue;
 		memcpy(c->entries + c->size, e, e->d_reclen);
 		c->size += e->d_reclen;
@@ -820,6 +905,10 @@ static bool prepare_listing(struct pfu_local *l, struct pfu_node *node)
 	if (!l->dirbuf)
 		l->dirbuf = malloc(DIRBUF_SIZE);
 	if (!l->dirbuf) {
+		l->walk->options.ops->list_failed(l, node, ENOMEM);
+		return false;
+	}
+	if (!find_scope(node)) {
 		l->walk->options.ops->list_failed(l, node, ENOMEM);
 		return false;
 	}
