@@ -509,7 +509,7 @@ static void complete(struct states *set)
 static struct pfu_scope *new_scope(const struct states *set)
 {
 	size_t size = set->n * sizeof(struct state *);
-	struct pfu_scope *scope = set->failed ? NULL : malloc(sizeof(*scope) + size);
+	struct pfu_scope *scope = set->failed || !set->state ? NULL : malloc(sizeof(*scope) + size);
 
 	if (!scope) {
 		errno = ENOMEM;
@@ -543,7 +543,7 @@ struct pfu_scope *pfu_scope_hold(struct pfu_scope *scope)
 
 static bool is_scope_of(const struct pfu_scope *scope, const struct states *set)
 {
-	return !set->failed && scope->n == set->n &&
+	return !set->failed && set->state && scope->n == set->n &&
 	       memcmp(scope->state, set->state, set->n * sizeof(struct state *)) == 0;
 }
 
