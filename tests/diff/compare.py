@@ -239,6 +239,11 @@ MEANT = [
     ("cp", "9.7 copies a directory to the empty name: into the working directory; 9.1 and pcp refuse",
      lambda case, ref, ours: case["args"][-1:] == [""]
      and b"cannot create directory '': No such file" in ours.stderr),
+    ("cp", "with a backup, GNU's goes through a directory that is copied to itself, and says of what is in it "
+     "that it is the same",
+     lambda case, ref, ours: _backups(case) and ref.status == ours.status == 1
+     and any(re.search(r"(^|/)\.\.?/*$", word) for word in source_operands(case["args"]))
+     and all(b" are the same file" in line for run in (ref, ours) for line in run.stderr.splitlines())),
     ("cp", "where a hard link cannot be made, pcp copies",
      lambda case, ref, ours: b"cannot create hard link" in ref.stderr
      and b"(copying instead)" in ours.stderr and ours.status <= ref.status),
@@ -282,8 +287,9 @@ def meant(program, case, ref, ours):
                for programs, _reason, applies in MEANT)
 
 
-# Words that have changed: (program, since, pattern, what ours is made to say in both).
+# Words that have changed, or are ours alone: (program, since, pattern, what ours is made to say in both).
 REWORDED = [
+    ("cp", (99,), rb"  - [^\n]*changed[^\n]*\n", b""),    # of --update; GNU's has no such word
     ("cp", (9, 2), rb"(cannot overwrite directory [^\n]* with non-directory) [^\n]*", rb"\1"),
     ("cp", (9, 5), rb"--backup is mutually exclusive with -n or --update=none-fail",
      rb"options --backup and --no-clobber are mutually exclusive"),
