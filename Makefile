@@ -10,7 +10,12 @@ PROGRAM_PREFIX ?=
 bindir         ?= $(PREFIX)/bin
 libdir         ?= $(PREFIX)/lib
 includedir     ?= $(PREFIX)/include
-mandir         ?= $(PREFIX)/share/man
+datadir        ?= $(PREFIX)/share
+mandir         ?= $(datadir)/man
+# Where each shell looks for completions by itself.
+bashcompdir    ?= $(datadir)/bash-completion/completions
+zshcompdir     ?= $(datadir)/zsh/site-functions
+fishcompdir    ?= $(datadir)/fish/vendor_completions.d
 
 SANITIZE       ?=
 DEBUG          ?=
@@ -334,6 +339,15 @@ install-programs: programs
 		sed $(RENAME) man/$$name.1 >build/$$name.1 && \
 		$(INSTALL) -m 644 build/$$name.1 '$(DESTDIR)$(mandir)/man1/$(PROGRAM_PREFIX)'$$name.1 || exit 1; \
 	done
+	$(call install_completions,bash,$(bashcompdir)/)
+	$(call install_completions,zsh,$(zshcompdir)/_)
+	$(call install_completions,fish,$(fishcompdir)/,.fish)
+
+# install_completions(SHELL, DIRECTORY/ and what goes before the program's name, what goes behind it)
+install_completions = $(INSTALL) -d '$(DESTDIR)$(dir $(2))' && for name in pcp prm; do \
+		completions/generate $(1) bin/$$name '$(PROGRAM_PREFIX)'$$name >build/$$name.$(1) && \
+		$(INSTALL) -m 644 build/$$name.$(1) '$(DESTDIR)$(2)$(PROGRAM_PREFIX)'$$name$(3) || exit 1; \
+	done
 
 install-lib: library
 	$(INSTALL) -d '$(DESTDIR)$(libdir)/pkgconfig' '$(DESTDIR)$(includedir)/pfu'
@@ -348,13 +362,47 @@ install-bench: bench-tools
 	$(INSTALL) -m 755 $(FSBENCH) '$(DESTDIR)$(bindir)/$(PROGRAM_PREFIX)fsbench'
 	$(INSTALL) -m 644 man/fsbench.1 '$(DESTDIR)$(mandir)/man1/$(PROGRAM_PREFIX)fsbench.1'
 
+# Directories in which this leaves nothing go too, but not those that are there on every machine.
+INSTALL_DIRS = $(bindir) $(mandir)/man1 $(bashcompdir) $(zshcompdir) $(fishcompdir) $(libdir)/pkgconfig $(includedir)/pfu
+KEEP_DIRS    = /|/usr|/usr/local|/usr/local/bin|/usr/local/include|/usr/local/lib|/usr/local/share|/usr/local/share/man
 uninstall:
 	for name in pcp prm fsbench; do \
-		rm -f '$(DESTDIR)$(bindir)/$(PROGRAM_PREFIX)'$$name '$(DESTDIR)$(mandir)/man1/$(PROGRAM_PREFIX)'$$name.1; \
+		rm -f '$(DESTDIR)$(bindir)/$(PROGRAM_PREFIX)'$$name '$(DESTDIR)$(mandir)/man1/$(PROGRAM_PREFIX)'$$name.1 \
+			'$(DESTDIR)$(bashcompdir)/$(PROGRAM_PREFIX)'$$name '$(DESTDIR)$(zshcompdir)/_$(PROGRAM_PREFIX)'$$name \
+			'$(DESTDIR)$(fishcompdir)/$(PROGRAM_PREFIX)'$$name.fish; \
 	done
 	rm -f '$(DESTDIR)$(libdir)/libpfu.a' '$(DESTDIR)$(libdir)/pkgconfig/libpfu.pc'
 	for name in $(notdir $(HEADERS)); do rm -f '$(DESTDIR)$(includedir)/pfu/'$$name; done
-	-rmdir '$(DESTDIR)$(includedir)/pfu' 2>/dev/null
+	for dir in $(INSTALL_DIRS:%='$(DESTDIR)%'); do \
+		while case $$dir in $(KEEP_DIRS)|'$(DESTDIR)') false ;; esac && \
+			{ rmdir "$$dir" 2>/dev/null || [ ! -e "$$dir" ]; }; do \
+			case $$dir in '$(PREFIX)') break ;; esac; \
+			dir=$${dir%/*}; \
+		done; \
+	done
+
+# --- Packages -------------------------------------------------------------------------------------------------------
+
+# What is committed, and nothing else: the same bytes on each machine. (git gives all files the commit's time, and root.)
+DIST := pcp-$(VERSION)
+.PHONY: dist deb
+dist:
+	@git rev-parse --git-dir >/dev/null 2>&1 || { echo 'make: dist packs what git has; this is no clone' >&2; exit 1; }
+	@git diff --quiet HEAD || echo 'make: dist leaves out what is not committed' >&2
+	@mkdir -p build
+	git -c tar.umask=0022 archive --format=tar --prefix=$(DIST)/ HEAD | gzip -9n >build/$(DIST).tar.gz
+
+# The same as a Debian package, in build/deb. `make deb-deps` installs what that takes.
+deb: dist
+	@command -v dpkg-buildpackage >/dev/null && command -v dh >/dev/null || \
+		{ echo 'make: deb needs dpkg-dev and debhelper; `make deb-deps` installs them' >&2; exit 1; }
+	rm -rf build/deb && mkdir -p build/deb
+	tar -C build/deb -xzf build/$(DIST).tar.gz
+	cd build/deb/$(DIST) && env -u MAKEFLAGS -u MAKELEVEL -u MFLAGS -u MAKEOVERRIDES dpkg-buildpackage -us -uc -b
+	@echo 'Made:' build/deb/*.deb
+.PHONY: deb-deps
+deb-deps:
+	.ci/deps deb
 
 .PHONY: clean help
 clean:
@@ -372,8 +420,9 @@ help:
 	@echo 'bench-build      latencyfs and what else benchmarks need'
 	@echo 'bench-tools      build/bench/fsbench: what a file system gives; install-bench installs it'
 	@echo 'lint, format     clang-tidy or cppcheck, and shellcheck; clang-format'
-	@echo 'install          programs, manual pages, library; also install-programs, install-lib, uninstall'
+	@echo 'install          programs, manual pages, completions, library; also install-programs, install-lib, uninstall'
 	@echo '                 PREFIX=/usr/local DESTDIR= PROGRAM_PREFIX='
+	@echo 'dist, deb        a tarball of what is committed; a Debian package of it (deb-deps installs what that takes)'
 	@echo 'clean            remove bin/, lib/, build/'
 	@echo
 	@echo 'Variants: DEBUG=1, SANITIZE=address,undefined, SANITIZE=thread, WERROR=1; V=1 shows the commands'

@@ -12,7 +12,7 @@ CC=${CC:-cc}
 
 # What the build needs and what it has made, for the cases that install. (Times are kept, so that make finds nothing to do.)
 mkdir "$tmp/copy"
-/bin/cp -a "$top"/{Makefile,include,src,man,bench,bin,lib,build} "$tmp/copy/"
+/bin/cp -a "$top"/{Makefile,include,src,man,completions,bench,bin,lib,build} "$tmp/copy/"
 
 # quiet_make ARGUMENT...: in the directory tree.
 quiet_make() {
@@ -35,21 +35,31 @@ install_and_uninstall() {
 		$headers
 		./opt/x/lib/libpfu.a
 		./opt/x/lib/pkgconfig/libpfu.pc
+		./opt/x/share/bash-completion/completions/fast-pcp
+		./opt/x/share/bash-completion/completions/fast-prm
+		./opt/x/share/fish/vendor_completions.d/fast-pcp.fish
+		./opt/x/share/fish/vendor_completions.d/fast-prm.fish
 		./opt/x/share/man/man1/fast-pcp.1
 		./opt/x/share/man/man1/fast-prm.1
+		./opt/x/share/zsh/site-functions/_fast-pcp
+		./opt/x/share/zsh/site-functions/_fast-prm
 	END
 	)" 'install puts the files where PREFIX, DESTDIR and PROGRAM_PREFIX say'
 	ok 'what is installed runs' root/opt/x/bin/fast-pcp --version
 	ok 'and its page speaks of it by that name' grep -q '^fast-pcp \\- copy' root/opt/x/share/man/man1/fast-pcp.1
+	ok 'and so do its completions' grep -q '^#compdef fast-pcp' root/opt/x/share/zsh/site-functions/_fast-pcp
 	ok 'a page can be read by anyone' test "$(stat -c %a root/opt/x/share/man/man1/fast-pcp.1)" = 644
 
 	touch root/opt/x/include/pfu/theirs.h root/opt/x/bin/pcp
 	quiet_make uninstall "DESTDIR=$PWD/root" PREFIX=/opt/x PROGRAM_PREFIX=fast-
 	is "$(installed root)" $'./opt/x/bin/pcp\n./opt/x/include/pfu/theirs.h' \
 		"uninstall removes what install put there, and nothing of others'"
-	rm root/opt/x/include/pfu/theirs.h
+	is "$(find root -mindepth 1 -type d | sort)" \
+		$'root/opt\nroot/opt/x\nroot/opt/x/bin\nroot/opt/x/include\nroot/opt/x/include/pfu' \
+		'of directories it leaves those that are not empty'
+	rm root/opt/x/include/pfu/theirs.h root/opt/x/bin/pcp
 	quiet_make uninstall "DESTDIR=$PWD/root" PREFIX=/opt/x PROGRAM_PREFIX=fast-
-	ok 'and the directory that was its own' test ! -e root/opt/x/include/pfu
+	is "$(find root)" root 'then nothing'
 
 	quiet_make install-bench "DESTDIR=$PWD/bench" PREFIX=/opt/x PROGRAM_PREFIX=fast-
 	is "$(installed bench)" $'./opt/x/bin/fast-fsbench\n./opt/x/share/man/man1/fast-fsbench.1' \
@@ -58,8 +68,14 @@ install_and_uninstall() {
 	quiet_make uninstall "DESTDIR=$PWD/bench" PREFIX=/opt/x PROGRAM_PREFIX=fast-
 	is "$(installed bench)" '' 'uninstall removes them too'
 
+	mkdir -p at/home/bin
+	quiet_make install "PREFIX=$PWD/at/home"
+	quiet_make uninstall "PREFIX=$PWD/at/home"
+	is "$(find at)" at 'without DESTDIR it goes no higher than PREFIX'
+
 	quiet_make install "DESTDIR=$PWD/plain"
 	ok 'the default is /usr/local' test -x plain/usr/local/bin/pcp
+	ok 'with a completion' test -s plain/usr/local/share/bash-completion/completions/pcp
 }
 
 headers_alone() {
