@@ -119,6 +119,7 @@ ALL_OBJ := $(call objects,$(LIB_SRC) $(MAIN_SRC) $(SHARED_SRC) $(UNIT_SRC) $(TOO
 # (private: what these need is not to reach their prerequisites, such as the flags stamp.)
 $(call objects,$(FUSE_SRC)): private OWN_CFLAGS = $(PROBED_FUSE_CFLAGS)
 $(FUSE_SRC:tests/tools/%.c=$(O)/build/tests/%) $(FUSE_SRC:bench/%.c=$(O)/build/bench/%): private OWN_LIBS = $(PROBED_FUSE_LIBS)
+$(call objects,src/lib/sums.c): private OWN_CFLAGS = $(PROBED_XXHASH_CFLAGS)
 $(call objects,$(UNIT_SRC)): private OWN_CFLAGS = $(PROBED_CMOCKA_CFLAGS)
 $(UNIT:%=$(O)/%): private OWN_LIBS = $(PROBED_CMOCKA_LIBS)
 $(call objects,$(FSBENCH_SRC)): private OWN_CFLAGS = $(PROBED_CEPHFS_CFLAGS)
@@ -150,7 +151,7 @@ stamp = @mkdir -p $(@D); printf '%s\n' '$(subst ','\'',$(1))' | cmp -s - $@ || p
 build/variant: FORCE
 	$(call stamp,$(BUILD_VARIANT))
 $(O)/flags: FORCE
-	$(call stamp,$(COMPILE) | $(LDFLAGS_ALL) $(LIBS))
+	$(call stamp,$(COMPILE) $(PROBED_XXHASH_CFLAGS) | $(LDFLAGS_ALL) $(LIBS))
 $(O)/lib-sources: FORCE
 	$(call stamp,$(LIB_SRC))
 
@@ -183,6 +184,10 @@ $(PROBE): Makefile $(PKG_DIRS)
 	$(call probe,PROBED_LDFLAGS,-Wl$(comma)--as-needed)
 	$(call probe_pkg,PROBED_CMOCKA,cmocka)
 	$(call probe_pkg,PROBED_FUSE,fuse3)
+	@printf '#include <xxhash.h>\nint main(void) { return XXH_VERSION_NUMBER < 800; }\n' >$@.c; \
+	flags="$$($(PKG_CONFIG) --cflags libxxhash 2>/dev/null)"; \
+	if $(CC) -DXXH_INLINE_ALL $$flags -o $@.out $@.c >/dev/null 2>&1 && ./$@.out; then \
+		printf 'PROBED_XXHASH_CFLAGS := -DPFU_XXHASH=1 %s\n' "$$flags" >>$@.new; fi
 	@printf '#include <cephfs/libcephfs.h>\nint main(void) { return ceph_version(0, 0, 0) != 0; }\n' >$@.c; \
 	if $(CC) -D_FILE_OFFSET_BITS=64 -o $@.out $@.c -lcephfs >/dev/null 2>&1; then \
 		printf 'PROBED_CEPHFS_CFLAGS := -DHAVE_LIBCEPHFS\nPROBED_CEPHFS_LIBS := -lcephfs\n' >>$@.new; fi
@@ -196,6 +201,7 @@ config: $(PROBE)
 	@echo 'compile     $(subst ','\'',$(CPPFLAGS_ALL) $(CFLAGS_ALL))'
 	@echo 'link        $(LDFLAGS_ALL) $(LIBS)'
 	@echo 'unit tests  $(if $(PROBED_CMOCKA_LIBS),yes (cmocka),no (libcmocka-dev is not installed))'
+	@echo 'xxHash      $(if $(PROBED_XXHASH_CFLAGS),yes (pcp --verify; compiled in, no library is needed),no (libxxhash-dev is not installed))'
 	@echo 'libcephfs   $(if $(PROBED_CEPHFS_LIBS),yes (fsbench --backend=cephfs),no (libcephfs-dev is not installed))'
 	@echo 'FUSE tools  $(if $(PROBED_FUSE_LIBS),yes (libfuse3),no (libfuse3-dev is not installed))'
 
@@ -309,7 +315,7 @@ TIDY := $(addprefix tidy-,$(LIB_SRC) $(MAIN_SRC) $(SHARED_SRC) $(FSBENCH_SRC))
 lint-c: $(TIDY)
 $(TIDY): tidy-%: $(PROBE)
 	@echo '  TIDY    $*'; \
-	out=$$($(CLANG_TIDY) --quiet $* -- -std=gnu11 $(CPPFLAGS_ALL) $(if $(findstring fsbench,$*),$(PROBED_CEPHFS_CFLAGS)) 2>&1) || { printf '%s\n' "$$out"; exit 1; }
+	out=$$($(CLANG_TIDY) --quiet $* -- -std=gnu11 $(CPPFLAGS_ALL) $(if $(findstring fsbench,$*),$(PROBED_CEPHFS_CFLAGS)) $(if $(findstring lib/sums,$*),$(PROBED_XXHASH_CFLAGS)) 2>&1) || { printf '%s\n' "$$out"; exit 1; }
 else
 lint-c: $(PROBE)
 	@command -v cppcheck >/dev/null || \

@@ -21,10 +21,14 @@
  *	  copytarget.c     what is at its target already, and what becomes of that
  *	  copychanged.c    --update=changed: whether that is the copy already
  *	  copyfile.c       one regular file, by one worker or by several
+ *	  copyverify.c     --verify and --checksum-file
  *	  copylink.c       links: kept between copies, copied, or made instead of copies
  *	  samefile.c       are source and target one file, and does it matter?
  *	  copyitem.c       the names of an entry, and what is said of it
  *	src/lib/copydata.c the bytes of a file: reflink, copy_file_range, holes
+ *	src/lib/verify.c   reads a copy again, and compares
+ *	src/lib/sums.c     checksums of bytes that pass by
+ *	src/lib/sumfile.c  a file of checksums
  *	src/lib/attrs.c    mode, owner, times, access control lists, extended attributes
  *	src/lib/links.c    hard links: where the first copy of a file is
  *	src/lib/backup.c   names of backups
@@ -55,8 +59,11 @@
 #include <fcntl.h>
 #include <getopt.h>
 #include <linux/magic.h>
+#include <pfu/atomic.h>
 #include <pfu/backup.h>
 #include <pfu/copy.h>
+#include <pfu/sumfile.h>
+#include <pfu/sums.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -67,6 +74,7 @@
 enum {
 	OPT_ATTRIBUTES_ONLY = CLI_LONG_OPTION,
 	OPT_BWLIMIT,
+	OPT_CHECKSUM_FILE,
 	OPT_COPY_CONTENTS,
 	OPT_DEBUG,
 	OPT_EXCLUDE,
@@ -82,6 +90,7 @@ enum {
 	OPT_REMOVE_DESTINATION,
 	OPT_SPARSE,
 	OPT_STRIP_TRAILING_SLASHES,
+	OPT_VERIFY,
 	OPT_HELP,
 	OPT_VERSION,
 };
@@ -93,6 +102,7 @@ static const struct option long_options[] = {
 	{ "b", optional_argument, NULL, 'b' }, /* what is left of --backup in GNU's */
 	{ "backup", optional_argument, NULL, 'b' },
 	{ "bwlimit", required_argument, NULL, OPT_BWLIMIT },
+	{ "checksum-file", required_argument, NULL, OPT_CHECKSUM_FILE },
 	{ "chunk", required_argument, NULL, 'c' },
 	{ "copy-contents", no_argument, NULL, OPT_COPY_CONTENTS },
 	{ "context", optional_argument, NULL, 'Z' },
@@ -129,6 +139,7 @@ static const struct option long_options[] = {
 	{ "target-directory", required_argument, NULL, 't' },
 	{ "update", optional_argument, NULL, 'u' },
 	{ "verbose", no_argument, NULL, 'v' },
+	{ "verify", no_argument, NULL, OPT_VERIFY },
 	{ "version", no_argument, NULL, OPT_VERSION },
 	{ NULL, 0, NULL, 0 },
 };
@@ -153,6 +164,7 @@ struct settings {
 	bool strip_slashes;
 	bool no_target_directory;
 	char *target_directory;
+	const char *checksum_file; /* --checksum-file */
 };
 
 static void help(void)
@@ -202,12 +214,15 @@ static void help(void)
 	      "      --context[=CTX]          the same, or that context\n"
 	      "\n"
 	      "Data:\n"
+	      "      --checksum-file=FILE     write checksums of what was copied to FILE (-:\n"
+	      "                                 standard output), for xxhsum -c\n"
 	      "  -l, --link                   make hard links, no copies\n"
 	      "      --reflink[=WHEN]         share blocks with the source: always (also if no\n"
 	      "                                 WHEN), never, auto (if possible; the default)\n"
 	      "      --sparse=WHEN            make holes: auto (where the source has some; the\n"
 	      "                                 default), always (for any run of zeros), never\n"
 	      "  -s, --symbolic-link          make symbolic links, no copies\n"
+	      "      --verify                 read each copy again, compare with what was read\n"
 	      "\n"
 	      "Names:\n"
 	      "      --parents                use the whole name of SOURCE below DIRECTORY\n"
@@ -512,6 +527,12 @@ static void parse(struct settings *s, int argc, char **argv)
 		case OPT_STRIP_TRAILING_SLASHES:
 			s->strip_slashes = true;
 			break;
+		case OPT_CHECKSUM_FILE:
+			s->checksum_file = optarg;
+			break;
+		case OPT_VERIFY:
+			o->verify = true;
+			break;
 		case OPT_HELP:
 			help();
 			exit(EXIT_SUCCESS);
@@ -542,13 +563,21 @@ static void settle_update(struct settings *s)
 		misuse("--backup is mutually exclusive with -n or --update=none-fail", NULL);
 }
 
-static void settle_data(struct pfu_copy_options *o)
+static void settle_data(struct settings *s)
 {
+	struct pfu_copy_options *o = &s->options;
+
 	/* Shared blocks would bring the source's holes along. */
 	if (o->reflink == PFU_REFLINK_AUTO && o->sparse == PFU_SPARSE_NEVER)
 		o->reflink = PFU_REFLINK_NEVER;
 	if (o->reflink == PFU_REFLINK_ALWAYS && o->sparse != PFU_SPARSE_AUTO)
 		misuse("--reflink can be used only with --sparse=auto", NULL);
+	if (!o->verify && !s->checksum_file)
+		return;
+	if (!pfu_sums_supported())
+		misuse("--verify and --checksum-file: this build has no xxHash", NULL);
+	if (o->reflink == PFU_REFLINK_ALWAYS)
+		misuse("--verify and --checksum-file cannot be used with --reflink=always", NULL);
 }
 
 /* Whether it can end a name: with a slash in it, it would end that of a directory. */
@@ -605,7 +634,7 @@ static void settle(struct settings *s)
 	if (o->hard_link && o->symbolic_link)
 		misuse("cannot make both hard and symbolic links", NULL);
 	settle_update(s);
-	settle_data(o);
+	settle_data(s);
 	settle_backup(s);
 	o->no_preserve_mode = s->default_mode && !(o->preserve & PFU_ATTR_MODE);
 	o->follow_dangling = getenv("POSIXLY_CORRECT") != NULL;
@@ -656,7 +685,54 @@ static char *name_in_directory(char *name, const char *source, bool parents)
 	return name + 1;
 }
 
-static bool copy_into(const struct settings *s, char *directory, char **source, size_t count)
+/* --- Checksums --- */
+
+static void add_checksum(void *ctx, const char *digest, const char *path)
+{
+	pfu_sumfile_add(ctx, digest, path);
+}
+
+/* A line among those of -v; ctx is told if there was no memory for it. */
+static void print_checksum(void *ctx, const char *digest, const char *path)
+{
+	char *line = pfu_sumfile_line(digest, path);
+
+	if (line)
+		pfu_output(&cli_report, "%s", line);
+	else
+		atomic_store((atomic_bool *)ctx, true);
+	free(line);
+}
+
+/* Copies, with the file of checksums open meanwhile: a name that cannot be is no surprise at the end. */
+static bool copy_operands(struct settings *s, const char *directory,
+	const struct pfu_copy_operand *operands, size_t count)
+{
+	struct pfu_sumfile *file = NULL;
+	struct pfu_checksums to = { NULL, add_checksum };
+	atomic_bool lost = false;
+	bool ok;
+
+	if (s->checksum_file) {
+		s->options.checksums = &to;
+		if (strcmp(s->checksum_file, "-") == 0) {
+			to = (struct pfu_checksums){ &lost, print_checksum };
+		} else {
+			to.ctx = file = pfu_sumfile_open(s->checksum_file);
+			if (!file)
+				refuse(errno, "cannot open", s->checksum_file);
+		}
+	}
+	ok = pfu_copy(&s->options, &cli_report, directory, operands, count);
+	errno = ENOMEM;
+	if (atomic_load(&lost) || (file && pfu_sumfile_close(file) != 0)) {
+		complain(errno, "error writing", s->checksum_file);
+		ok = false;
+	}
+	return ok;
+}
+
+static bool copy_into(struct settings *s, char *directory, char **source, size_t count)
 {
 	struct pfu_copy_operand *operand = calloc(count, sizeof(*operand));
 	char *names, *next;
@@ -676,7 +752,7 @@ static bool copy_into(const struct settings *s, char *directory, char **source, 
 		next = name_in_directory(next, source[i], s->options.parents);
 	}
 	strip_slashes(directory);
-	ok = pfu_copy(&s->options, &cli_report, directory, operand, count);
+	ok = copy_operands(s, directory, operand, count);
 	free(names);
 	free(operand);
 	return ok;
@@ -700,8 +776,9 @@ static char *own_backup(const struct pfu_copy_options *o, const char *source, co
 	return name;
 }
 
-static bool copy_to(struct pfu_copy_options *o, const char *source, const char *target)
+static bool copy_to(struct settings *s, const char *source, const char *target)
 {
+	struct pfu_copy_options *o = &s->options;
 	struct pfu_copy_operand operand = { source, target };
 	char *backup;
 	bool ok;
@@ -713,7 +790,7 @@ static bool copy_to(struct pfu_copy_options *o, const char *source, const char *
 		operand.target = backup;
 		o->backup = PFU_BACKUP_NONE;
 	}
-	ok = pfu_copy(o, &cli_report, NULL, &operand, 1);
+	ok = copy_operands(s, NULL, &operand, 1);
 	free(backup);
 	return ok;
 }
@@ -742,7 +819,7 @@ static bool copy(struct settings *s, char **operand, size_t count)
 		refuse(errno, "target", operand[count - 1]);
 	}
 	return directory ? copy_into(s, directory, operand, count) :
-			   copy_to(&s->options, operand[0], operand[1]);
+			   copy_to(s, operand[0], operand[1]);
 }
 
 /* There is no reading it but by setting it; no thread is running yet that could mind. */

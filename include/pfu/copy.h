@@ -56,6 +56,13 @@ enum pfu_backup {
 enum pfu_sparse { PFU_SPARSE_AUTO, PFU_SPARSE_ALWAYS, PFU_SPARSE_NEVER };
 enum pfu_reflink { PFU_REFLINK_AUTO, PFU_REFLINK_ALWAYS, PFU_REFLINK_NEVER };
 
+/* Who is told the checksum of each regular file that was copied. */
+struct pfu_checksums {
+	void *ctx;
+	/* `digest`: see pfu/sums.h; `path`: of the target, as the user would type it.  From any worker. */
+	void (*add)(void *ctx, const char *digest, const char *path);
+};
+
 struct pfu_copy_options {
 	const struct pfu_fsys *fs; /* NULL: the kernel's */
 	enum pfu_dereference dereference;
@@ -89,6 +96,13 @@ struct pfu_copy_options {
 	const char *context;	/* --context=CTX */
 	enum pfu_sparse sparse;
 	enum pfu_reflink reflink;
+	/*
+	 * These two need pfu_sums_supported().  What is copied is read then, so that blocks
+	 * are not shared with the source whatever `reflink` says.
+	 */
+	bool verify;		/* --verify: read each copied file again, compare with what was read of
+				   the source.  One that differs is reported, and stays as it is */
+	const struct pfu_checksums *checksums; /* --checksum-file; or NULL */
 	bool verbose;
 	bool debug;
 	mode_t umask;		/* the process's; the library does not touch it */

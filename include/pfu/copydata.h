@@ -11,6 +11,7 @@
 #include <pfu/copy.h>
 #include <pfu/fsys.h>
 #include <pfu/rate.h>
+#include <pfu/sums.h>
 #include <pfu/atomic.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -74,6 +75,7 @@ struct pfu_data {
 	const atomic_bool *cancel; /* or NULL */
 	uint64_t *moved;	  /* bytes copied are added here */
 	struct pfu_rate *rate;	  /* a limit of bytes a second; or NULL */
+	struct pfu_summer *summer; /* takes what is read, which then is done by read(2); or NULL */
 };
 
 /*

@@ -84,6 +84,7 @@ struct pfu_fsys {
 			 int flags);
 	/* The f_type of statfs(2) for the file system that holds fd, as *type. */
 	int (*fstatfs_type)(int fd, long *type);
+	int (*fdatasync)(int fd);
 	int (*syncfs)(int fd);
 };
 

@@ -58,6 +58,13 @@ static bool is_cancelled(const struct pfu_data *d)
 	return d->cancel && atomic_load_explicit(d->cancel, memory_order_relaxed);
 }
 
+/* Takes note of bytes that were read at `at` or HERE. */
+static void sum(struct pfu_data *d, size_t bytes, off_t at)
+{
+	if (d->summer)
+		pfu_summer_add(d->summer, d->buf, bytes, at);
+}
+
 static void count(struct pfu_data *d, size_t bytes)
 {
 	*d->moved += bytes;
@@ -183,6 +190,7 @@ static enum pfu_data_failure read_write(struct pfu_data *d, off_t from, off_t to
 		if ((punch ? write_sparse(d, d->buf, (size_t)n, from, &hole)
 			   : write_all(d, d->buf, (size_t)n, from)) != 0)
 			return PFU_DATA_WRITE;
+		sum(d, (size_t)n, from);
 		count(d, (size_t)n);
 		left -= n;
 		if (from != HERE)
@@ -199,7 +207,9 @@ static enum pfu_data_failure copy_bytes(struct pfu_data *d, off_t from, off_t to
 {
 	off_t left = from == HERE ? to : to - from, in = from, out = from;
 
-	while (left > 0 && !atomic_load_explicit(&d->pair->no_copy_range, memory_order_relaxed)) {
+	/* What is to be summed has to come through here. */
+	while (left > 0 && !d->summer &&
+		!atomic_load_explicit(&d->pair->no_copy_range, memory_order_relaxed)) {
 		size_t want = piece(d, left, CALL_MAX);
 		ssize_t n;
 
@@ -259,12 +269,14 @@ enum pfu_data_failure pfu_copydata_range(struct pfu_data *d, off_t from, off_t t
 		if (data < 0)
 			return read_write(d, from, to, true);
 		if (data == 0 || from >= to)
-			return PFU_DATA_OK;
+			break;
 		f = copy_bytes(d, from, end < to ? end : to);
 		if (f != PFU_DATA_OK)
 			return f;
 		from = end;
 	}
+	if (d->summer)
+		pfu_summer_hole(d->summer, to);
 	return PFU_DATA_OK;
 }
 

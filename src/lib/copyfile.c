@@ -38,6 +38,7 @@ struct file {
 	struct stat before; /* the target, if it is not */
 	mode_t omitted;
 	struct pfu_fspair *pair;
+	struct pfu_sums *sums; /* with --verify or --checksum-file */
 	bool first; /* links wait for it */
 	bool alone; /* not to be split */
 };
@@ -95,11 +96,17 @@ static void close_source(struct item *it, struct file *f)
 	f->in = -1;
 }
 
+/* With --verify what was written is to be read again. */
+static int access_mode(const struct item *it)
+{
+	return it->c->options->verify ? O_RDWR : O_WRONLY;
+}
+
 static int open_new(struct item *it, struct file *f)
 {
 	mode_t most = it->c->options->no_preserve_mode ? 0666 : 0777;
 	mode_t mode = f->st.st_mode & most & ~f->omitted;
-	int flags = O_WRONLY | O_CREAT | O_CLOEXEC, fd;
+	int flags = access_mode(it) | O_CREAT | O_CLOEXEC, fd;
 	char link[2];
 
 	fd = it->c->fs->openat(it->dfd, it->dname, flags | O_EXCL, mode);
@@ -127,7 +134,8 @@ static bool open_target(struct item *it, struct file *f, const struct target *t)
 	errno = ENOENT;
 	if (!f->made)
 		f->out = fs->openat(it->dfd, it->dname,
-			O_WRONLY | O_CLOEXEC | (o->attributes_only ? 0 : O_TRUNC), 0);
+			(S_ISREG(t->st.st_mode) ? access_mode(it) : O_WRONLY) | O_CLOEXEC |
+				(o->attributes_only ? 0 : O_TRUNC), 0);
 	if (f->out < 0 && !f->made && errno != ENOENT && o->force) {
 		if (fs->unlinkat(it->dfd, it->dname, 0) == 0) {
 			pfu_say_removed(it);
@@ -184,6 +192,12 @@ static bool is_network(const struct item *it, const struct file *f)
 	       (it->node ? it->node->network : it->c->target_network);
 }
 
+/* Whether the bytes may be copied without coming through here. */
+static bool is_offloaded(const struct file *f)
+{
+	return !f->sums && !atomic_load(&f->pair->no_copy_range);
+}
+
 static struct pfu_data data_of(struct item *it, struct file *f)
 {
 	const struct pfu_copy_options *o = it->c->options;
@@ -200,13 +214,35 @@ static struct pfu_data data_of(struct item *it, struct file *f)
 		.read_to_end = is_pseudo(flags) || !S_ISREG(f->st.st_mode),
 		.sparse = plain ? o->sparse : PFU_SPARSE_NEVER,
 		.reflink =
-			plain || o->reflink == PFU_REFLINK_ALWAYS ? o->reflink : PFU_REFLINK_NEVER,
+			(plain || o->reflink == PFU_REFLINK_ALWAYS) && !f->sums ? o->reflink
+									     : PFU_REFLINK_NEVER,
 		.pair = f->pair,
 		.buf_size = is_network(it, f) ? PFU_COPY_BUFFER_NETWORK : PFU_COPY_BUFFER,
 		.cancel = o->cancel,
 		.moved = &it->l->moved,
 		.rate = o->bwlimit ? &it->c->limits.bytes : NULL,
 	};
+}
+
+/* Copies a range, or with `to` 0 the whole file, summing what is read if that is wanted. */
+static enum pfu_data_failure copy_summed(struct file *f, struct pfu_data *d, off_t from, off_t to)
+{
+	enum pfu_data_failure failure;
+	int err;
+
+	if (f->sums) {
+		d->summer = pfu_summer_new(f->sums, from, to ? PFU_PASS_RANGE : PFU_PASS_ALL);
+		if (!d->summer)
+			return PFU_DATA_READ;
+	}
+	failure = to ? pfu_copydata_range(d, from, to) : pfu_copydata(d);
+	if (!f->sums)
+		return failure;
+	err = errno;
+	if (pfu_summer_end(d->summer, NULL) != 0 && failure == PFU_DATA_OK)
+		return PFU_DATA_READ;
+	errno = err;
+	return failure;
 }
 
 static bool data_failed(struct item *it, enum pfu_data_failure failure, int err)
@@ -249,7 +285,7 @@ static void say_how(struct item *it, const struct file *f, const struct pfu_data
 		return;
 	if (cloned || (d->size == 0 && d->honest_size))
 		offload = "unknown";
-	else if (!plain || d->read_to_end)
+	else if (!plain || d->read_to_end || f->sums)
 		offload = "avoided";
 	else if (atomic_load(&f->pair->no_copy_range))
 		offload = "unsupported";
@@ -297,10 +333,21 @@ static bool apply_attributes(struct item *it, struct file *f)
 	return false;
 }
 
+/* Reads the copy again, if that is wanted. */
+static bool verify(struct item *it, struct file *f)
+{
+	bool steady = S_ISREG(f->st.st_mode) && !is_pseudo(source_flags(it, f));
+	size_t size = is_network(it, f) ? PFU_COPY_BUFFER_NETWORK : PFU_COPY_BUFFER;
+
+	return !f->sums || !it->c->options->verify ||
+	       pfu_verify_copy(it, steady ? &f->st : NULL, f->in, f->out, f->sums, size);
+}
+
 /* Ends a file whose data is there, or could not be copied. */
 static bool finish(struct item *it, struct file *f, bool data_ok)
 {
-	bool ok = data_ok && apply_attributes(it, f);
+	/* What is not as it should be does not get the time by which it would pass for a copy. */
+	bool ok = data_ok && verify(it, f) && apply_attributes(it, f);
 
 	close_source(it, f);
 	if (!close_target(it, f))
@@ -309,6 +356,9 @@ static bool finish(struct item *it, struct file *f, bool data_ok)
 	f->whole = data_ok && f->made;
 	if (!data_ok && f->made)
 		(void)it->c->fs->unlinkat(it->dfd, it->dname, 0);
+	if (ok && f->sums)
+		pfu_note_checksum(it, f->sums);
+	pfu_sums_free(f->sums);
 	if (f->first)
 		pfu_item_links_done(it, &f->st, ok);
 	return ok;
@@ -317,7 +367,7 @@ static bool finish(struct item *it, struct file *f, bool data_ok)
 /* The kernel may read far ahead.  Where it does the copying there is nothing to read. */
 static void expect_order(struct item *it, struct file *f)
 {
-	if (is_network(it, f) && atomic_load(&f->pair->no_copy_range))
+	if (is_network(it, f) && !is_offloaded(f))
 		(void)it->c->fs->fadvise(f->in, 0, 0, POSIX_FADV_SEQUENTIAL);
 }
 
@@ -401,7 +451,7 @@ static void copy_ranges(struct split *s, struct item *it, struct file *f)
 		if (from >= s->tail)
 			break;
 		to = from + s->range < s->tail ? from + s->range : s->tail;
-		failure = pfu_copydata_range(&d, from, to);
+		failure = copy_summed(f, &d, from, to);
 		pfu_local_did(it->l, (uint64_t)(to - from));
 		if (failure != PFU_DATA_OK)
 			note_failure(s, failure, errno);
@@ -426,7 +476,9 @@ static enum pfu_data_failure start_over(struct item *it, struct file *f, struct 
 		return PFU_DATA_WRITE;
 	if (it->c->fs->lseek(f->in, 0, SEEK_SET) != 0)
 		return PFU_DATA_READ;
-	return pfu_copydata(d);
+	if (f->sums)
+		pfu_sums_reset(f->sums);
+	return copy_summed(f, d, 0, 0);
 }
 
 /* The last worker copies the last range and does what follows. */
@@ -438,7 +490,7 @@ static bool finish_split(struct split *s, struct item *it, struct file *f)
 
 	d.buf = pfu_local_iobuf(it->l);
 	if (failure == PFU_DATA_OK) {
-		failure = pfu_copydata_range(&d, s->tail, f->st.st_size);
+		failure = copy_summed(f, &d, s->tail, f->st.st_size);
 		if (failure == PFU_DATA_OK)
 			failure = pfu_copydata_extend(&d);
 		err = errno;
@@ -482,7 +534,7 @@ static bool open_again(struct item *it, struct file *f)
 	struct stat in, out;
 
 	f->in = it->c->fs->openat(it->sfd, it->sname, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0);
-	f->out = it->c->fs->openat(it->dfd, it->dname, O_WRONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0);
+	f->out = it->c->fs->openat(it->dfd, it->dname, access_mode(it) | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0);
 	if (f->in >= 0 && f->out >= 0 && it->c->fs->fstat(f->in, &in) == 0 &&
 		it->c->fs->fstat(f->out, &out) == 0 && in.st_dev == f->st.st_dev &&
 		in.st_ino == f->st.st_ino && out.st_dev == f->before.st_dev &&
@@ -542,10 +594,12 @@ static void run_helper(struct pfu_worker *worker, struct pfu_task *task)
 
 static off_t range_of(const struct item *it, const struct file *f)
 {
-	if (!is_network(it, f))
-		return RANGE_LOCAL;
+	off_t range = RANGE_LOCAL;
+
 	/* A server that copies by itself does so in large pieces; many small ones are but round trips. */
-	return atomic_load(&f->pair->no_copy_range) ? RANGE_NETWORK : RANGE_SERVER;
+	if (is_network(it, f))
+		range = is_offloaded(f) ? RANGE_SERVER : RANGE_NETWORK;
+	return f->sums && range < pfu_sums_block(f->sums) ? pfu_sums_block(f->sums) : range;
 }
 
 /* Makes ready to copy from `begin` on with so many helpers. */
@@ -575,6 +629,8 @@ static struct split *split_new(struct item *it, struct file *f, off_t begin, uns
 	atomic_init(&s->next, begin);
 	s->range = range_of(it, f);
 	s->tail = f->st.st_size - TAIL;
+	if (f->sums)
+		s->tail -= s->tail % pfu_sums_block(f->sums);
 	s->refs = 1 + helpers;
 	s->active = 1;
 	pthread_mutex_init(&s->lock, NULL);
@@ -587,7 +643,8 @@ static unsigned int helpers_for(struct item *it, const struct file *f, off_t beg
 	off_t ranges = (f->st.st_size - begin) / range_of(it, f);
 	unsigned int hungry;
 
-	if (ranges < 2 || f->alone || atomic_load(&f->pair->no_ranges) || !S_ISREG(f->st.st_mode) || pfu_item_follows(it) ||
+	/* The digest of a whole file takes its bytes in order: those read again, or all by one worker. */
+	if (ranges < 2 || f->alone || (it->c->options->checksums && !it->c->options->verify) || atomic_load(&f->pair->no_ranges) || !S_ISREG(f->st.st_mode) || pfu_item_follows(it) ||
 		is_pseudo(source_flags(it, f)) ||
 		it->c->options->sparse != PFU_SPARSE_AUTO ||
 		(!f->made && !S_ISREG(f->before.st_mode)))
@@ -651,7 +708,7 @@ static enum pfu_data_failure copy_alone(struct item *it, struct file *f, struct 
 	}
 	if (d->size >= LARGE)
 		expect_order(it, f);
-	return pfu_copydata(d);
+	return copy_summed(f, d, 0, 0);
 }
 
 /*
@@ -663,8 +720,7 @@ static enum pfu_data_failure copy_first(struct item *it, struct file *f, struct 
 	off_t *begin)
 {
 	*begin = 0;
-	if (!is_network(it, f) || atomic_load(&f->pair->no_copy_range) ||
-		f->st.st_size < 2 * RANGE_NETWORK)
+	if (!is_network(it, f) || !is_offloaded(f) || f->st.st_size < 2 * RANGE_NETWORK)
 		return PFU_DATA_OK;
 	d->buf = pfu_local_iobuf(it->l);
 	if (!d->buf) {
@@ -678,11 +734,17 @@ static enum pfu_data_failure copy_first(struct item *it, struct file *f, struct 
 /* Copies data that is there to be copied, and finishes the file. */
 static bool copy_and_finish(struct item *it, struct file *f)
 {
-	struct pfu_data d = data_of(it, f);
 	enum pfu_data_failure failure;
+	struct pfu_data d;
 	bool done;
 	off_t begin = 0;
 
+	if (pfu_wants_sums(it->c) && (f->made || S_ISREG(f->before.st_mode))) {
+		f->sums = pfu_sums_new(f->st.st_size, it->c->options->checksums);
+		if (!f->sums)
+			return finish(it, f, !data_failed(it, PFU_DATA_READ, errno));
+	}
+	d = data_of(it, f);
 	failure = pfu_copydata_clone(&d, &done);
 	if (failure == PFU_DATA_OK && !done) {
 		if (helpers_for(it, f, 0) > 0) {

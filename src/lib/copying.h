@@ -10,6 +10,7 @@
  * copytarget.c  what is at its target already, and what becomes of that
  * copychanged.c --update=changed: whether that is the copy already
  * copyfile.c    one regular file: opening, data (by one worker or several), attributes, closing
+ * copyverify.c  --verify and --checksum-file: what is summed, and what is done with the sums
  * copylink.c    links that are made
  * samefile.c    whether source and target are one file, and whether that matters
  * copyitem.c    what all of these have in hand: one item, its names, what is said of it
@@ -239,6 +240,21 @@ bool pfu_make_hard(struct item *it, const struct stat *st, const struct target *
  * it).  Without `known` nothing is at the target, and the type is from a listing.
  */
 enum outcome pfu_copy_file(struct item *it, const struct stat *known, struct target *t, bool first);
+
+/* ---- copyverify.c ---- */
+
+/* Whether what is copied is to be summed. */
+bool pfu_wants_sums(const struct copying *c);
+
+/*
+ * Reads a copy again and compares it with its sums; the source, if st is given, must also
+ * be what it was then.  `buf_size`: of the worker's buffer, how much to use.  false: reported.
+ */
+bool pfu_verify_copy(struct item *it, const struct stat *st, int in, int out, struct pfu_sums *sums,
+	size_t buf_size);
+
+/* Hands the digest of a file that has been copied to whoever wants it. */
+void pfu_note_checksum(struct item *it, const struct pfu_sums *sums);
 
 /* ---- copytarget.c ---- */
 

@@ -198,5 +198,6 @@ const struct pfu_fsys pfu_fsys_posix = {
 	.lgetxattr = lgetxattr,
 	.lsetxattr = lsetxattr,
 	.fstatfs_type = posix_fstatfs_type,
+	.fdatasync = fdatasync,
 	.syncfs = syncfs,
 };

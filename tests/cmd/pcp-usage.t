@@ -166,7 +166,6 @@ options() {
 	both_refuse --s a b
 	both_refuse --r a b
 	both_refuse --p a b
-	both_refuse --v a b
 	both_refuse --verbose=x a b
 	both_refuse --recursive= a b
 	both_refuse --link=x a b
@@ -301,8 +300,10 @@ run_once since_9_5
 own() {
 	[ -z "$gnu" ] || return
 	fixture
-	refuses "pcp: option '--c' is ambiguous; possibilities: '--chunk' '--copy-contents' '--context'
+	refuses "pcp: option '--c' is ambiguous; possibilities: '--checksum-file' '--chunk' '--copy-contents' '--context'
 $try" --c a b
+	refuses "pcp: option '--v' is ambiguous; possibilities: '--verbose' '--verify' '--version'
+$try" --v a b
 	refuses "pcp: option '--jobs' requires an argument
 $try" --j
 	refuses "pcp: option requires an argument -- 'c'
@@ -311,7 +312,7 @@ $try" a b -c
 	refuses "pcp: invalid number of files per work item: '-1'" -c -1 a b
 	refuses "pcp: invalid number of jobs: '65536': Value too large for defined data type" --jobs=65536 a b
 	unchanged 'options of its own'
-	is "$(outcome with "$PATH" --jobs=3 --ch 3 a c)" "$(outcome without "$PATH" a c)" '--jobs and --chunk change nothing'
+	is "$(outcome with "$PATH" --jobs=3 --chu 3 a c)" "$(outcome without "$PATH" a c)" '--jobs and --chunk change nothing'
 }
 run_once own
 

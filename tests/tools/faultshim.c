@@ -10,6 +10,8 @@
  *	short=N			it transfers at most N bytes; for data calls
  *	short=N,then=ERRNO	the first hit falls short, those after it fail
  *	zero			it returns 0 without being made, as at the end of a file
+ *	flip=OFFSET		the byte at that offset of the file is another one on its way, if the
+ *				call moves it; for read, pread, write and pwrite
  *	delay=MS		it waits first
  *	kill			the process kills itself with SIGKILL
  *	run			sh runs the text of the variable FAULT_RUN first; for races
@@ -103,7 +105,7 @@ enum call { CALLS(X) CALL_COUNT };
 static const char *const call_names[] = { CALLS(X) };
 #undef X
 
-enum action { FAIL, SHORT, ZERO, DELAY, KILL, RUN, LOG };
+enum action { FAIL, SHORT, ZERO, FLIP, DELAY, KILL, RUN, LOG };
 
 enum { MAX_RULES = 32 };
 
@@ -111,7 +113,7 @@ struct rule {
 	enum call call;
 	enum action action;
 	int error;			/* FAIL: the errno; SHORT: the errno that follows, 0: none */
-	size_t limit;			/* SHORT: bytes; DELAY: milliseconds */
+	size_t limit;			/* SHORT: bytes; FLIP: offset; DELAY: milliseconds */
 	unsigned long first, last;
 	bool after, reading, writing, any;
 	char *path;
@@ -124,6 +126,7 @@ static int rule_count;
 static bool armed[CALL_COUNT];		/* whether any rule is about this call */
 static const char *log_file;
 static const char *run_text;
+static __thread long long flip_at = -1;	/* FLIP: what the call that is being made is to change */
 static __thread bool inside;		/* the shim itself is at work: let everything through */
 
 static const struct {
@@ -202,6 +205,11 @@ static bool parse_action(struct rule *r, const char *s)
 	}
 	if (!strncmp(s, "short=", 6))
 		return parse_short(r, s + 6);
+	if (!strncmp(s, "flip=", 5)) {
+		r->action = FLIP;
+		r->limit = strtoull(s + 5, NULL, 10);
+		return true;
+	}
 	if (!strncmp(s, "delay=", 6)) {
 		r->action = DELAY;
 		r->limit = strtoull(s + 6, NULL, 10);
@@ -415,6 +423,9 @@ static int carry_out(struct rule *r, size_t *len, bool *zero)
 		return 0;
 	case ZERO:
 		*zero = true;
+		return 0;
+	case FLIP:
+		flip_at = (long long)r->limit;
 		return 0;
 	case DELAY:
 		nanosleep(&ts, NULL);
@@ -649,10 +660,73 @@ PUBLIC ssize_t __readlink_chk(const char *name, char *buf, size_t n, size_t room
 /*
  * Data.
  */
+/* Where a call at the descriptor's own offset reads or writes, if that is of interest. */
+static long long offset_of(int fd)
+{
+	return flip_at < 0 ? -1 : raw(SYS_lseek, fd, 0, SEEK_CUR, 0, 0, 0);
+}
+
+/* Changes the byte that is to be, in what was read at `at`. */
+static ssize_t flip_read(ssize_t n, void *buf, long long at)
+{
+	long long i = flip_at - at;
+
+	if (flip_at >= 0 && i >= 0 && i < n)
+		((unsigned char *)buf)[i] ^= 0xff;
+	flip_at = -1;
+	return n;
+}
+
+/* A copy of what is to be written at `at`, with that byte changed; NULL if it is not in there. */
+static void *flip_write(const void *buf, size_t n, long long at)
+{
+	long long i = flip_at - at;
+	unsigned char *copy = NULL;
+
+	if (flip_at >= 0 && i >= 0 && (size_t)i < n && (copy = malloc(n))) {
+		memcpy(copy, buf, n);
+		copy[i] ^= 0xff;
+	}
+	flip_at = -1;
+	return copy;
+}
+
+static ssize_t do_read(ssize_t (*real)(int, void *, size_t), int fd, void *buf, size_t n)
+{
+	long long at = offset_of(fd);
+
+	return flip_read(real(fd, buf, n), buf, at);
+}
+
+static ssize_t do_pread(ssize_t (*real)(int, void *, size_t, off64_t), int fd, void *buf, size_t n,
+			off64_t at)
+{
+	return flip_read(real(fd, buf, n, at), buf, at);
+}
+
+static ssize_t do_write(ssize_t (*real)(int, const void *, size_t), int fd, const void *buf, size_t n)
+{
+	void *copy = flip_write(buf, n, offset_of(fd));
+	ssize_t written = real(fd, copy ? copy : buf, n);
+
+	free(copy);
+	return written;
+}
+
+static ssize_t do_pwrite(ssize_t (*real)(int, const void *, size_t, off64_t), int fd, const void *buf,
+			 size_t n, off64_t at)
+{
+	void *copy = flip_write(buf, n, at);
+	ssize_t written = real(fd, copy ? copy : buf, n, at);
+
+	free(copy);
+	return written;
+}
+
 PUBLIC ssize_t read(int fd, void *buf, size_t n)
 {
 	REAL(read);
-	WRAP(read, fd, NULL, &n, real(fd, buf, n));
+	WRAP(read, fd, NULL, &n, do_read(real, fd, buf, n));
 }
 
 PUBLIC ssize_t __read_chk(int fd, void *buf, size_t n, size_t room)
@@ -664,13 +738,13 @@ PUBLIC ssize_t __read_chk(int fd, void *buf, size_t n, size_t room)
 PUBLIC ssize_t write(int fd, const void *buf, size_t n)
 {
 	REAL(write);
-	WRAP(write, fd, NULL, &n, real(fd, buf, n));
+	WRAP(write, fd, NULL, &n, do_write(real, fd, buf, n));
 }
 
 PUBLIC ssize_t pread64(int fd, void *buf, size_t n, off64_t at)
 {
 	REAL(pread64);
-	WRAP(pread, fd, NULL, &n, real(fd, buf, n, at));
+	WRAP(pread, fd, NULL, &n, do_pread(real, fd, buf, n, at));
 }
 
 PUBLIC ssize_t pread(int fd, void *buf, size_t n, off_t at)
@@ -693,7 +767,7 @@ PUBLIC ssize_t __pread64_chk(int fd, void *buf, size_t n, off64_t at, size_t roo
 PUBLIC ssize_t pwrite64(int fd, const void *buf, size_t n, off64_t at)
 {
 	REAL(pwrite64);
-	WRAP(pwrite, fd, NULL, &n, real(fd, buf, n, at));
+	WRAP(pwrite, fd, NULL, &n, do_pwrite(real, fd, buf, n, at));
 }
 
 PUBLIC ssize_t pwrite(int fd, const void *buf, size_t n, off_t at)
