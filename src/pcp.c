@@ -43,6 +43,7 @@
  *	src/lib/rate.c     limits on files and bytes a second
  *	src/lib/closer.c   closes descriptors, many at a time
  *	src/lib/fstype.c   what kind of file system this is: local or not, how many workers
+ *	src/lib/dryrun.c   a table that changes nothing
  *	src/lib/fsys.c     every call on a file system, as a table of functions
  *	src/lib/names.c    a set of strings: do two operands meet?
  *	src/lib/report.c   diagnostics, verbose lines and questions, from any thread
@@ -77,6 +78,7 @@ enum {
 	OPT_CHECKSUM_FILE,
 	OPT_COPY_CONTENTS,
 	OPT_DEBUG,
+	OPT_DRY_RUN,
 	OPT_EXCLUDE,
 	OPT_EXCLUDE_FROM,
 	OPT_EXCLUDE_SNAPSHOTS,
@@ -108,6 +110,7 @@ static const struct option long_options[] = {
 	{ "context", optional_argument, NULL, 'Z' },
 	{ "debug", no_argument, NULL, OPT_DEBUG },
 	{ "dereference", no_argument, NULL, 'L' },
+	{ "dry-run", no_argument, NULL, OPT_DRY_RUN },
 	{ "exclude", required_argument, NULL, OPT_EXCLUDE },
 	{ "exclude-from", required_argument, NULL, OPT_EXCLUDE_FROM },
 	{ "exclude-snapshots", no_argument, NULL, OPT_EXCLUDE_SNAPSHOTS },
@@ -238,6 +241,7 @@ static void help(void)
 	cli_help_workers();
 	cli_help_max_rate();
 	fputs("      --debug                  say how each file was copied; implies -v\n"
+	      "      --dry-run                say what would be copied, as -v does; do nothing\n"
 	      "  -v, --verbose                say what is copied\n"
 	      "      --help                   show this help and exit\n"
 	      "      --version                show the version and exit\n"
@@ -485,6 +489,9 @@ static void parse(struct settings *s, int argc, char **argv)
 		case OPT_DEBUG:
 			o->debug = o->verbose = true;
 			break;
+		case OPT_DRY_RUN:
+			o->dry_run = o->verbose = true;
+			break;
 		case OPT_EXCLUDE:
 			choose_pattern(&s->filter, optarg, false);
 			break;
@@ -623,7 +630,7 @@ static void settle_context(struct pfu_copy_options *o)
 	if ((o->require & PFU_ATTR_CONTEXT) && !have_selinux())
 		refuse(0,
 		       "cannot preserve security context without an SELinux-enabled kernel", NULL);
-	if (o->context)
+	if (o->context && !o->dry_run)
 		create_with(o->context);
 }
 

@@ -14,7 +14,8 @@
 #include <unistd.h>
 
 enum {
-	OPT_EXCLUDE = CLI_LONG_OPTION,
+	OPT_DRY_RUN = CLI_LONG_OPTION,
+	OPT_EXCLUDE,
 	OPT_EXCLUDE_FROM,
 	OPT_EXCLUDE_SNAPSHOTS,
 	OPT_INCLUDE,
@@ -35,7 +36,10 @@ enum interactive { UNSET, NEVER, ONCE, ALWAYS };
 
 static const struct option long_options[] = {
 	{ "chunk", required_argument, NULL, 'c' },
+	/* What abbreviates --dir in GNU's rm does so here. */
+	{ "d", no_argument, NULL, 'd' },
 	{ "dir", no_argument, NULL, 'd' },
+	{ "dry-run", no_argument, NULL, OPT_DRY_RUN },
 	{ "exclude", required_argument, NULL, OPT_EXCLUDE },
 	{ "exclude-from", required_argument, NULL, OPT_EXCLUDE_FROM },
 	{ "exclude-snapshots", no_argument, NULL, OPT_EXCLUDE_SNAPSHOTS },
@@ -85,6 +89,7 @@ static void help(void)
 	      "                                 every operand that is a mount point\n"
 	      "  -r, -R, --recursive          remove directories and what they contain\n"
 	      "  -d, --dir                    remove empty directories\n"
+	      "      --dry-run                say what would be removed, as -v does; do nothing\n"
 	      "  -v, --verbose                say what is removed\n"
 	      "  -y, --yes                    take the question of -I as answered with yes\n",
 	      stdout);
@@ -186,6 +191,9 @@ static void parse(struct settings *s, int argc, char **argv)
 		case 'y':
 			s->yes = true;
 			break;
+		case OPT_DRY_RUN:
+			s->options.dry_run = s->options.verbose = true;
+			break;
 		case OPT_EXCLUDE:
 			choose_pattern(&s->filter, optarg, false);
 			break;
@@ -254,6 +262,9 @@ int main(int argc, char **argv)
 		cli_error(0, "missing operand");
 		cli_try_help();
 	}
+	/* There is nothing to ask about: every answer is taken to be yes. */
+	if (s.options.dry_run)
+		s.interactive = NEVER;
 	s.options.ask_always = s.interactive == ALWAYS;
 	s.options.ask_protected = s.interactive != NEVER &&
 				  (s.presume_tty || isatty(STDIN_FILENO));

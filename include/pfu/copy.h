@@ -105,6 +105,7 @@ struct pfu_copy_options {
 	const struct pfu_checksums *checksums; /* --checksum-file; or NULL */
 	bool verbose;
 	bool debug;
+	bool dry_run; /* nothing is changed: `verbose` tells what would be; `fs` must be the kernel's */
 	mode_t umask;		/* the process's; the library does not touch it */
 	const atomic_bool *cancel; /* set from outside to end soon; or NULL */
 	unsigned int workers;	/* 0: chosen by the file systems' kind */

@@ -37,6 +37,7 @@ struct pfu_remove_options {
 	bool one_file_system;
 	const struct pfu_filter *filter; /* what stays, silently, with the directories it is in; or NULL */
 	bool verbose;
+	bool dry_run; /* nothing is removed: `verbose` tells what would be; `fs` must be the kernel's */
 	enum pfu_preserve_root preserve_root;
 	const atomic_bool *cancel; /* set from outside to end soon; or NULL */
 	unsigned int workers; /* 0: chosen by the file systems' kind */

@@ -430,6 +430,8 @@ bool pfu_attrs_apply(struct pfu_attrs *a)
 	/* A time by which a copy is taken for complete must be the last thing that it gets. */
 	bool times_last = a->options->update_changed;
 
+	if (a->options->dry_run)
+		return true;
 	if (is_link && wants(a, PFU_ATTR_OWNERSHIP) && !apply_owner(a, &mode))
 		return false;
 	if (wants(a, PFU_ATTR_TIMESTAMPS) && !times_last && !apply_times(a))

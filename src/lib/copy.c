@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <pfu/dryrun.h>
 #include <pfu/fstype.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -224,7 +225,7 @@ bool pfu_copy(const struct pfu_copy_options *options, const struct pfu_report *r
 {
 	struct copying c = {
 		.options = options,
-		.fs = options->fs ? options->fs : &pfu_fsys_posix,
+		.fs = options->dry_run ? &c.dry_fs : options->fs ? options->fs : &pfu_fsys_posix,
 		.report = &c.filter,
 		.filter = {&c, filter_message, filter_output, filter_ask},
 		.outer = report,
@@ -236,10 +237,14 @@ bool pfu_copy(const struct pfu_copy_options *options, const struct pfu_report *r
 
 	if (count == 0)
 		return true;
+	if (options->dry_run)
+		pfu_dryrun_table(&c.dry_fs);
 	pthread_mutex_init(&c.lock, NULL);
 	pthread_mutex_init(&c.many_names, NULL);
 	ok = prepare(&c, directory) && run(&c);
 	tell_no_space(&c);
+	if (options->dry_run)
+		pfu_dryrun_end(report, "copied", atomic_load(&c.listed));
 	pfu_names_clear(&c.targets);
 	pfu_names_clear(&c.created);
 	pfu_names_clear(&c.sources);

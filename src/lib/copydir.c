@@ -11,6 +11,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <pfu/dryrun.h>
 #include <pfu/fstype.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,10 +26,11 @@ static bool item_of_node(struct pfu_local *l, struct cp_node *cn, struct item *i
 {
 	struct cp_node *up = is_top(cn) ? NULL : (struct cp_node *)cn->node.group.parent;
 	struct pfu_dir *sdir = cn->node.dir->parent, *ddir = cn->target->parent;
+	bool unmade = up && up->unmade;
 
 	/* On the way up from a deep tree they are reached through "..". */
 	l->at[0] = sdir ? pfu_dirfds_get_parent(l->dirfds, cn->node.dir) : NULL;
-	l->at[1] = ddir ? pfu_dirfds_get_parent(l->dirfds, cn->target) : NULL;
+	l->at[1] = ddir && !unmade ? pfu_dirfds_get_parent(l->dirfds, cn->target) : NULL;
 	*it = (struct item){
 		.c = copying_of(l),
 		.l = l,
@@ -38,12 +40,12 @@ static bool item_of_node(struct pfu_local *l, struct cp_node *cn, struct item *i
 		.sfd = l->at[0] ? l->at[0]->fd : AT_FDCWD,
 		.sname = cn->node.dir->name,
 		.ddir = ddir,
-		.dfd = l->at[1] ? l->at[1]->fd : AT_FDCWD,
+		.dfd = l->at[1] ? l->at[1]->fd : unmade ? PFU_UNMADE : AT_FDCWD,
 		.dname = cn->target->name,
 		.type = DT_UNKNOWN,
 		.fresh = up && up->fresh,
 	};
-	return (l->at[0] || !sdir) && (l->at[1] || !ddir);
+	return (l->at[0] || !sdir) && (l->at[1] || !ddir || unmade);
 }
 
 static void release(struct pfu_local *l)
@@ -206,6 +208,9 @@ static bool make_directory(struct item *it, struct cp_node *cn)
 	}
 	cn->fresh = true;
 	pfu_say_copied(it, NULL);
+	cn->unmade = it->c->options->dry_run;
+	if (cn->unmade)
+		return true;
 	d = pfu_dirfds_get(it->l->dirfds, cn->target);
 	if (!d) {
 		pfu_fail_target(it, errno, "cannot access %q");
@@ -288,6 +293,16 @@ static bool look_at_source(struct item *it, struct cp_node *cn, int *open_errno)
 	return true;
 }
 
+/* --dry-run: the copy would be met below the directory if it were there. */
+static void look_for_copy(struct item *it, struct cp_node *cn)
+{
+	char *target = pfu_item_target(it);
+
+	if (target && pfu_leads_into_itself(it->c, target, &cn->st, &cn->target_dev))
+		tell_into_itself(it->c, cn->operand);
+	free(target);
+}
+
 static bool enter_item(struct item *it, struct cp_node *cn)
 {
 	int open_errno;
@@ -310,6 +325,8 @@ static bool enter_item(struct item *it, struct cp_node *cn)
 		pfu_fail_source(it, open_errno, "cannot access %q");
 		return false;
 	}
+	if (cn->unmade && is_top(cn))
+		look_for_copy(it, cn);
 	return true;
 }
 
@@ -408,7 +425,8 @@ static void share(struct pfu_local *l, struct pfu_node *node)
 	struct cp_node *cn = (struct cp_node *)node;
 
 	identify(l, cn->node.dir);
-	identify(l, cn->target);
+	if (!cn->unmade)
+		identify(l, cn->target);
 }
 
 /* ---- its contents ---- */
@@ -422,8 +440,8 @@ static bool begin(struct pfu_local *l, struct pfu_node *node)
 	int err;
 
 	l->at[0] = pfu_dirfds_get(l->dirfds, node->dir);
-	l->at[1] = l->at[0] ? pfu_dirfds_get(l->dirfds, cn->target) : NULL;
-	if (l->at[1])
+	l->at[1] = l->at[0] && !cn->unmade ? pfu_dirfds_get(l->dirfds, cn->target) : NULL;
+	if (l->at[1] || (l->at[0] && cn->unmade))
 		return true;
 	err = errno;
 	if (l->at[0])
@@ -454,7 +472,7 @@ static enum pfu_did entry(struct pfu_local *l, struct pfu_node *node, const stru
 		.sfd = l->at[0]->fd,
 		.sname = e->name,
 		.ddir = cn->target,
-		.dfd = l->at[1]->fd,
+		.dfd = l->at[1] ? l->at[1]->fd : PFU_UNMADE,
 		.dname = e->name,
 		.type = e->type,
 		.ino = e->ino,
@@ -543,7 +561,7 @@ static bool leave(struct pfu_local *l, struct pfu_node *node)
 {
 	struct cp_node *cn = (struct cp_node *)node;
 
-	if (!cn->dropped && !pfu_local_cancelled(l) && wants_attributes(copying_of(l), cn) &&
+	if (!cn->dropped && !cn->unmade && !pfu_local_cancelled(l) && wants_attributes(copying_of(l), cn) &&
 		!is_as_it_was(l, cn))
 		set_attributes(l, cn);
 	pfu_dirfds_drop(l->dirfds, cn->target);

@@ -806,7 +806,7 @@ static enum outcome copy_opened(struct item *it, const struct stat *known, struc
 	f.pair = pfu_fspairs_get(&it->c->pairs, f.st.st_dev, target_dev(it, &f));
 	if (!f.pair)
 		ok = finish(it, &f, !data_failed(it, PFU_DATA_READ, ENOMEM));
-	else if (it->c->options->attributes_only)
+	else if (it->c->options->attributes_only || it->c->options->dry_run)
 		ok = finish(it, &f, true);
 	else
 		ok = copy_and_finish(it, &f);

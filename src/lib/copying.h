@@ -38,6 +38,8 @@ struct known {
 struct copying {
 	const struct pfu_copy_options *options;
 	const struct pfu_fsys *fs;
+	struct pfu_fsys dry_fs; /* with --dry-run it is this one */
+	atomic_ulong listed;	/* with --dry-run: items that would be copied */
 	const struct pfu_report *report; /* `filter`, which passes on to `outer` */
 	struct pfu_report filter;
 	const struct pfu_report *outer;
@@ -85,6 +87,7 @@ struct cp_node {
 	struct stat st; /* the source's */
 	bool linked;  /* reached through a link below the operand: it may be one of those above it */
 	bool fresh;   /* the target was made in this run: nothing is in it but what we put there */
+	bool unmade;  /* --dry-run: it would have been made, and cannot be opened */
 	bool dropped; /* no attributes are to be set: it was not made, or is not ours to change */
 	bool restore; /* it was given more than its mode: */
 	mode_t restore_mode;
@@ -173,7 +176,7 @@ void pfu_say_target(struct item *it, const char *format);
 /* Prints the line of -v about a target that has been removed. */
 void pfu_say_removed(struct item *it);
 
-/* Prints the line of -v. */
+/* Prints the line of -v, and counts it for the end of --dry-run. */
 void pfu_say_copied(struct item *it, const char *backup);
 
 /* Parks an item until pfu_item_links_done(); NULL without memory. */
@@ -313,6 +316,13 @@ bool pfu_must_take_turns(struct copying *c);
 
 /* Whether operands are names in one directory, each another, so that none is below another. */
 bool pfu_are_siblings(const struct copying *c);
+
+/*
+ * Whether a directory's copy, that is not there, would be somewhere below the directory
+ * itself.  *dev is set to the device that it would be on, if that can be told.
+ */
+bool pfu_leads_into_itself(
+	const struct copying *c, const char *target, const struct stat *st, dev_t *dev);
 
 /* Copies an operand; `again`: after it was put aside. */
 void pfu_copy_operand(struct pfu_local *l, size_t i, bool again);

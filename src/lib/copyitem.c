@@ -80,6 +80,8 @@ void pfu_say_copied(struct item *it, const char *backup)
 
 	if (!it->c->options->verbose)
 		return;
+	if (it->c->options->dry_run)
+		atomic_fetch_add(&it->c->listed, 1);
 	source = pfu_item_source(it);
 	target = pfu_item_target(it);
 	old = backup ? pfu_item_beside(it, backup) : NULL;

@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <pfu/dryrun.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -153,14 +154,15 @@ enum outcome pfu_link_to_copy(
 		break;
 	}
 	err = 0;
-	if (dir) {
+	/* (The first copy's directory may be one that would have been made.) */
+	if (dir && !o->dry_run) {
 		d = pfu_dirfds_get(it->l->dirfds, dir);
 		err = d ? 0 : errno;
 	}
 	if (!err) {
 		/* With links followed the copy may have gone to where one at its place leads. */
 		struct maker m = {
-			.fd = d ? d->fd : AT_FDCWD,
+			.fd = d ? d->fd : o->dry_run ? PFU_UNMADE : AT_FDCWD,
 			.name = name,
 			.flags = pfu_item_follows(it) ? AT_SYMLINK_FOLLOW : 0,
 			.hard = true,
@@ -268,11 +270,24 @@ bool pfu_make_symlink_copy(struct item *it, const struct stat *st, const struct 
 	return ok;
 }
 
+/* Whether a directory is the one that relative paths start from. */
+static bool is_working_directory(const struct copying *c, const char *path)
+{
+	struct stat here, there;
+
+	if (c->fs->fstatat(AT_FDCWD, ".", &here, 0) != 0)
+		return true;
+	/* If it is not there, making the link will tell; but --dry-run would have made parents. */
+	if (c->fs->fstatat(AT_FDCWD, path, &there, 0) != 0)
+		return !(c->options->dry_run && c->options->parents);
+	return here.st_dev == there.st_dev && here.st_ino == there.st_ino;
+}
+
 /* -s: a relative link only means the same in the directory that the source's name starts from. */
 static bool is_in_working_directory(const struct item *it)
 {
-	char *target = pfu_item_target(it);
-	struct stat here, there;
+	/* One that was made in this run is another. */
+	char *target = it->fresh ? NULL : pfu_item_target(it);
 	char *slash;
 	bool is = false;
 
@@ -281,10 +296,7 @@ static bool is_in_working_directory(const struct item *it)
 		slash = strrchr(target, '/');
 		if (slash)
 			slash[1] = '\0';
-		/* Of a directory that is not there, making the link will tell. */
-		is = !slash || it->c->fs->fstatat(AT_FDCWD, ".", &here, 0) != 0 ||
-		     it->c->fs->fstatat(AT_FDCWD, target, &there, 0) != 0 ||
-		     (here.st_dev == there.st_dev && here.st_ino == there.st_ino);
+		is = !slash || is_working_directory(it->c, target);
 	}
 	free(target);
 	return is;
@@ -326,8 +338,14 @@ bool pfu_make_hard(struct item *it, const struct stat *st, const struct target *
 		.vacant = t->is_new,
 	};
 
-	if (place_link(it, &m, o->force || o->interactive == PFU_INTERACTIVE_ASK) != NOT_PLACED)
+	/* In a directory that would have been made nothing else tells. */
+	bool elsewhere = it->node && it->node->unmade && st->st_dev != it->node->target_dev;
+
+	if (!elsewhere &&
+	    place_link(it, &m, o->force || o->interactive == PFU_INTERACTIVE_ASK) != NOT_PLACED)
 		return true;
+	if (elsewhere)
+		errno = EXDEV;
 	pfu_fail_both(it, errno, "cannot create hard link %q to %q");
 	return false;
 }

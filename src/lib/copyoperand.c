@@ -205,6 +205,32 @@ static bool is_apart(struct copying *c, const char *target)
 	return !c->in_turn && pfu_names_add(&c->targets, target, pfu_name_length(target)) == 1;
 }
 
+bool pfu_leads_into_itself(
+	const struct copying *c, const char *target, const struct stat *st, dev_t *dev)
+{
+	char *path = strdup(target), *dir;
+	struct stat *list = NULL;
+	bool into;
+	size_t n;
+
+	/* Directories on the way may not be there either (--parents): the nearest that is. */
+	while (path && !list && strcmp(path, ".") != 0) {
+		path[pfu_name_length(path)] = '\0';
+		dir = directory_part(path);
+		free(path);
+		path = dir;
+		list = path ? directories_above(c, path, &n) : NULL;
+		if (!list && (errno != ENOENT || strcmp(path, "/") == 0))
+			break;
+	}
+	into = list && is_among(list, n, st);
+	if (list)
+		*dev = list[0].st_dev;
+	free(list);
+	free(path);
+	return into;
+}
+
 bool pfu_must_take_turns(struct copying *c)
 {
 	return (c->options->recursive && c->count > 1 && remember_operands(c)) ||

@@ -93,6 +93,8 @@ static bool make_missing_parent(struct copying *c, int dirfd, struct parent *p)
 		pfu_output(c->report, "%s -> %s", p->source, path);
 		free(path);
 	}
+	if (c->options->dry_run)
+		return true;
 	if (c->fs->fstatat(dirfd, p->target, &st, AT_SYMLINK_NOFOLLOW) != 0) {
 		complain_parent(c, errno, "failed to get attributes of %q", p->target);
 		return false;

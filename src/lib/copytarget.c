@@ -53,7 +53,9 @@ static bool may_overwrite(struct item *it, const struct target *t)
 	const char *shown = target ? target : it->dname;
 	bool yes;
 
-	if (writable) {
+	if (o->dry_run) {
+		yes = true;
+	} else if (writable) {
 		yes = pfu_ask(it->c->report, "overwrite %q? ", shown);
 	} else {
 		snprintf(octal, sizeof(octal), "%04o", (unsigned int)(t->st.st_mode & 07777));
@@ -295,7 +297,11 @@ enum outcome pfu_check_target(struct item *it, const struct stat *st, struct tar
 		   o->symbolic_link || o->hard_link || o->backup || o->remove_destination;
 	if (it->c->fs->fstatat(it->dfd, it->dname, &t->st, t->lstat ? AT_SYMLINK_NOFOLLOW : 0) == 0)
 		return check_existing(it, st, t);
-	if (errno == ENOENT) {
+	if (errno == ENOENT && o->dry_run && !it->node && pfu_was_created(it)) {
+		/* It would be there, made for an earlier operand. */
+		t->st = (struct stat){ .st_mode = S_IFREG, .st_nlink = 1 };
+		return check_existing(it, st, t);
+	} else if (errno == ENOENT) {
 		t->is_new = true;
 	} else if (errno == ELOOP && !t->lstat && o->force) {
 		t->st.st_mode = S_IFLNK; /* opening will fail, and then it is removed */

@@ -11,6 +11,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <pfu/dryrun.h>
 #include <pfu/fstype.h>
 #include <pfu/names.h>
 #include <pfu/rate.h>
@@ -32,6 +33,8 @@
 struct removal {
 	const struct pfu_remove_options *options;
 	const struct pfu_fsys *fs;
+	struct pfu_fsys dry_fs; /* with --dry-run it is this one */
+	atomic_ulong listed;	/* with --dry-run: entries that would be removed */
 	const struct pfu_report *report;
 	char *const *operands;
 	size_t count;
@@ -92,6 +95,8 @@ static void say_removed(struct removal *r, const struct pfu_dir *dir, const char
 
 	if (!r->options->verbose)
 		return;
+	if (r->options->dry_run)
+		atomic_fetch_add(&r->listed, 1);
 	path = pfu_dir_path(dir, name);
 	pfu_output(r->report, format, path ? path : name && *name ? name : dir->name);
 	free(path);
@@ -1164,7 +1169,7 @@ bool pfu_remove(const struct pfu_remove_options *options, const struct pfu_repor
 {
 	struct removal r = {
 		.options = options,
-		.fs = options->fs ? options->fs : &pfu_fsys_posix,
+		.fs = options->dry_run ? &r.dry_fs : options->fs ? options->fs : &pfu_fsys_posix,
 		.report = report,
 		.operands = operands,
 		.count = count,
@@ -1172,6 +1177,8 @@ bool pfu_remove(const struct pfu_remove_options *options, const struct pfu_repor
 
 	if (count == 0)
 		return true;
+	if (options->dry_run)
+		pfu_dryrun_table(&r.dry_fs);
 	if (options->recursive && options->preserve_root)
 		r.has_root = r.fs->fstatat(AT_FDCWD, "/", &r.root, AT_SYMLINK_NOFOLLOW) == 0;
 	r.asking = options->ask_always;
@@ -1180,5 +1187,7 @@ bool pfu_remove(const struct pfu_remove_options *options, const struct pfu_repor
 	pfu_rate_init(&r.limits.files, options->max_rate, options->cancel);
 	if (!run(&r))
 		atomic_store(&r.failed, true);
+	if (options->dry_run)
+		pfu_dryrun_end(report, "removed", atomic_load(&r.listed));
 	return !atomic_load(&r.failed);
 }
