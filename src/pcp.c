@@ -241,7 +241,7 @@ static void help(void)
 	cli_help_workers();
 	cli_help_max_rate();
 	fputs("      --debug                  say how each file was copied; implies -v\n"
-	      "      --dry-run                say what would be copied, as -v does; do nothing\n"
+	      "      --dry-run                say what would be copied, and do nothing\n"
 	      "  -v, --verbose                say what is copied\n"
 	      "      --help                   show this help and exit\n"
 	      "      --version                show the version and exit\n"
@@ -720,7 +720,7 @@ static bool copy_operands(struct settings *s, const char *directory,
 	atomic_bool lost = false;
 	bool ok;
 
-	if (s->checksum_file) {
+	if (s->checksum_file && !s->options.dry_run) {
 		s->options.checksums = &to;
 		if (strcmp(s->checksum_file, "-") == 0) {
 			to = (struct pfu_checksums){ &lost, print_checksum };

@@ -89,7 +89,7 @@ static void help(void)
 	      "                                 every operand that is a mount point\n"
 	      "  -r, -R, --recursive          remove directories and what they contain\n"
 	      "  -d, --dir                    remove empty directories\n"
-	      "      --dry-run                say what would be removed, as -v does; do nothing\n"
+	      "      --dry-run                say what would be removed, and do nothing\n"
 	      "  -v, --verbose                say what is removed\n"
 	      "  -y, --yes                    take the question of -I as answered with yes\n",
 	      stdout);

@@ -214,15 +214,14 @@ bool pfu_leads_into_itself(
 	size_t n;
 
 	/* Directories on the way may not be there either (--parents): the nearest that is. */
-	while (path && !list && strcmp(path, ".") != 0) {
-		path[pfu_name_length(path)] = '\0';
-		dir = directory_part(path);
+	do {
+		if (path)
+			path[pfu_name_length(path)] = '\0';
+		dir = path ? directory_part(path) : NULL;
 		free(path);
 		path = dir;
 		list = path ? directories_above(c, path, &n) : NULL;
-		if (!list && (errno != ENOENT || strcmp(path, "/") == 0))
-			break;
-	}
+	} while (path && !list && errno == ENOENT && strcmp(path, ".") != 0 && strcmp(path, "/") != 0);
 	into = list && is_among(list, n, st);
 	if (list)
 		*dev = list[0].st_dev;

@@ -233,7 +233,8 @@ static int may_write(int dirfd, const char *name, int flags)
 		return fail(EISDIR);
 	if (S_ISSOCK(st.st_mode))
 		return fail(ENXIO);
-	return pfu_fsys_posix.faccessat(dirfd, name, W_OK, AT_EACCESS);
+	return pfu_fsys_posix.faccessat(dirfd, name, (flags & O_ACCMODE) == O_RDWR ? R_OK | W_OK : W_OK,
+					AT_EACCESS);
 }
 
 static int dry_openat(int dirfd, const char *name, int flags, mode_t mode)
@@ -266,6 +267,7 @@ static ssize_t dry_pwrite(int fd, const void *buf, size_t size, off_t offset)
 	return dry_write(fd, buf, size);
 }
 
+/* NOLINTNEXTLINE(readability-non-const-parameter): the kernel's call does change them */
 static ssize_t dry_copy_file_range(int in, off_t *in_off, int out, off_t *out_off, size_t len,
 				   unsigned int flags)
 {
@@ -378,7 +380,7 @@ static int dry_lsetxattr(const char *path, const char *name, const void *value, 
 	return 0;
 }
 
-static int dry_syncfs(int fd)
+static int dry_sync(int fd)
 {
 	(void)fd;
 	return 0;
@@ -409,7 +411,8 @@ void pfu_dryrun_table(struct pfu_fsys *table)
 	table->fsetxattr = dry_fsetxattr;
 	table->fremovexattr = dry_fremovexattr;
 	table->lsetxattr = dry_lsetxattr;
-	table->syncfs = dry_syncfs;
+	table->fdatasync = dry_sync;
+	table->syncfs = dry_sync;
 }
 
 void pfu_dryrun_end(const struct pfu_report *report, const char *done, unsigned long entries)

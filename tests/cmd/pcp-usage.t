@@ -286,7 +286,7 @@ $try"
 $words" --update=q a b
 	refuses "pcp: ambiguous argument 'n' for '--update'
 $words" --update=n a b
-	refuses "pcp: option '--d' is ambiguous; possibilities: '--debug' '--dereference'
+	[ -z "$gnu" ] || refuses "pcp: option '--d' is ambiguous; possibilities: '--debug' '--dereference'
 $try" --d a b
 	refuses "pcp: option '--debug' doesn't allow an argument
 $try" --debug=x a b
@@ -302,6 +302,8 @@ own() {
 	fixture
 	refuses "pcp: option '--c' is ambiguous; possibilities: '--checksum-file' '--chunk' '--copy-contents' '--context'
 $try" --c a b
+	refuses "pcp: option '--d' is ambiguous; possibilities: '--debug' '--dereference' '--dry-run'
+$try" --d a b
 	refuses "pcp: option '--v' is ambiguous; possibilities: '--verbose' '--verify' '--version'
 $try" --v a b
 	refuses "pcp: option '--jobs' requires an argument
