@@ -260,7 +260,7 @@ export UBSAN_OPTIONS ?= print_stacktrace=1:exitcode=99
 run = $(if $(findstring thread,$(SANITIZE)),$(shell bits=$$(cat /proc/sys/vm/mmap_rnd_bits 2>/dev/null || echo 0); \
 	[ "$$bits" -le 28 ] || echo setarch -R))
 
-.PHONY: check check-unit check-cmd check-diff check-gnu check-cephfs
+.PHONY: check check-unit check-cmd check-diff check-faults check-gnu check-cephfs
 check: all tests-build
 	@rc=0; for part in check-unit check-cmd check-diff; do \
 		echo "== $$part"; $(MAKE) --no-print-directory $$part || rc=1; done; exit $$rc
@@ -274,6 +274,10 @@ check-cmd: all tests-build
 
 check-diff: all tests-build
 	$(if $(D),$(run) prove -j $(TEST_JOBS) --timer $(D),@echo 'make: there are no differential tests')
+
+# Each call failing in each way; as root, also as a user.
+check-faults: all tests-build
+	@rc=0; tests/faults/sweep || rc=1; [ "$$(id -u)" != 0 ] || tests/faults/sweep --user || rc=1; exit $$rc
 
 check-gnu: programs
 	tests/gnu/run
@@ -419,6 +423,7 @@ help:
 	@echo 'config           what the build found and uses'
 	@echo 'deps             install what tests and benchmarks need (apt-get)'
 	@echo 'check            all tests of this repository: check-unit, check-cmd, check-diff'
+	@echo 'check-faults     each system call failing in each way: tens of thousands of runs, some minutes'
 	@echo 'check-gnu        the tests of GNU coreutils, fetched, with pcp and prm in the place of cp and rm'
 	@echo 'check-cephfs     fsbench through libcephfs, on the Ceph cluster of the configuration CEPH_CONF'
 	@echo 'bench            against cp and rm, and what fsbench reaches, in BENCH_DIR; bench-network: on slow ones'

@@ -30,7 +30,7 @@
  * CALL is the name of the system call, whichever way the program spells it: openat (open, creat),
  * openat2, close, close_range, fstat, fstatat (stat, lstat), statx, read, pread, readv, write,
  * pwrite, writev, copy_file_range, sendfile, splice, ficlone (ioctl FICLONE, FICLONERANGE), ioctl
- * (others), lseek, ftruncate, fallocate, posix_fallocate, unlinkat (unlink), rmdir (unlinkat with
+ * (others), lseek, ftruncate, fallocate, posix_fallocate, fadvise (posix_fadvise), statfs (fstatfs), unlinkat (unlink), rmdir (unlinkat with
  * AT_REMOVEDIR), mkdirat (mkdir), mknodat (mknod, mkfifo), symlinkat (symlink), linkat (link),
  * readlinkat (readlink), renameat (rename, renameat2), fchmod, fchmodat (chmod), fchmodat2, fchown,
  * fchownat (chown, lchown), futimens, utimensat, getdents64, faccessat (access, faccessat2), fsync
@@ -79,6 +79,7 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
+#include <sys/vfs.h>
 #include <sys/wait.h>
 #include <sys/xattr.h>
 #include <time.h>
@@ -91,7 +92,7 @@
 #define CALLS(X) \
 	X(openat) X(openat2) X(close) X(close_range) X(fstat) X(fstatat) X(statx) X(read) X(pread) \
 	X(readv) X(write) X(pwrite) X(writev) X(copy_file_range) X(sendfile) X(splice) X(ficlone) \
-	X(ioctl) X(lseek) X(ftruncate) X(fallocate) X(posix_fallocate) X(unlinkat) X(rmdir) \
+	X(ioctl) X(lseek) X(ftruncate) X(fallocate) X(posix_fallocate) X(fadvise) X(statfs) X(unlinkat) X(rmdir) \
 	X(mkdirat) X(mknodat) X(symlinkat) X(linkat) X(readlinkat) X(renameat) X(fchmod) X(fchmodat) \
 	X(fchmodat2) X(fchown) X(fchownat) X(futimens) X(utimensat) X(getdents64) X(faccessat) \
 	X(fsync) X(syncfs) X(unshare) X(fgetxattr) X(fsetxattr) X(flistxattr) X(fremovexattr) \
@@ -107,7 +108,7 @@ static const char *const call_names[] = { CALLS(X) };
 
 enum action { FAIL, SHORT, ZERO, FLIP, DELAY, KILL, RUN, LOG };
 
-enum { MAX_RULES = 32 };
+enum { MAX_RULES = 64 };
 
 struct rule {
 	enum call call;
@@ -139,7 +140,7 @@ static const struct {
 	E(EMFILE), E(ENOTTY), E(ETXTBSY), E(EFBIG), E(ENOSPC), E(ESPIPE), E(EROFS), E(EMLINK),
 	E(EPIPE), E(ERANGE), E(ENAMETOOLONG), E(ENOSYS), E(ENOTEMPTY), E(ELOOP), E(ENODATA),
 	E(EOPNOTSUPP), E(ENOTSUP), E(ESTALE), E(EDQUOT), E(EOVERFLOW), E(ETIMEDOUT), E(ENOTCONN),
-	E(EREMOTEIO), E(E2BIG), E(ECANCELED),
+	E(EREMOTEIO), E(E2BIG), E(ECANCELED), E(ESRCH), E(EUSERS), E(EFAULT), E(EDESTADDRREQ),
 #undef E
 };
 
@@ -878,6 +879,45 @@ PUBLIC int posix_fallocate64(int fd, off64_t at, off64_t n)
 PUBLIC int posix_fallocate(int fd, off_t at, off_t n)
 {
 	return posix_fallocate64(fd, at, n);
+}
+
+/* This one, too. */
+PUBLIC int posix_fadvise64(int fd, off64_t at, off64_t n, int advice)
+{
+	bool zero = false;
+	int e = armed[CALL_fadvise] && !inside ? decide(CALL_fadvise, fd, NULL, NULL, &zero) : 0;
+	REAL(posix_fadvise64);
+
+	return e ? abs(e) : real(fd, at, n, advice);
+}
+
+PUBLIC int posix_fadvise(int fd, off_t at, off_t n, int advice)
+{
+	return posix_fadvise64(fd, at, n, advice);
+}
+
+PUBLIC int fstatfs64(int fd, struct statfs64 *sfs)
+{
+	REAL(fstatfs64);
+	WRAP(statfs, fd, NULL, NULL, real(fd, sfs));
+}
+
+PUBLIC int fstatfs(int fd, struct statfs *sfs)
+{
+	REAL(fstatfs);
+	WRAP(statfs, fd, NULL, NULL, real(fd, sfs));
+}
+
+PUBLIC int statfs64(const char *name, struct statfs64 *sfs)
+{
+	REAL(statfs64);
+	WRAP(statfs, AT_FDCWD, name, NULL, real(name, sfs));
+}
+
+PUBLIC int statfs(const char *name, struct statfs *sfs)
+{
+	REAL(statfs);
+	WRAP(statfs, AT_FDCWD, name, NULL, real(name, sfs));
 }
 
 PUBLIC int fsync(int fd)
