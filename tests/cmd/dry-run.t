@@ -190,7 +190,7 @@ random() {
 	for args in 'cp' 'rm' 'cp --user' 'rm --user'; do
 		read -ra program <<<"$args"
 		[ "$(id -u)" = 0 ] || [ "${program[1]:-}" = '' ] || continue
-		ok "random: $args" "$top/tests/diff/dryrun" "${program[@]}" --seed "${DIFF_SEED:-7}" --cases 250 \
+		ok "random: $args" "$top/tests/diff/dryrun" "${program[@]}" --seed "${DIFF_SEED:-7}" --cases 120 \
 			--seconds 60 --ours "$(readlink -f "$(command -v "p${program[0]}")")"
 	done
 }

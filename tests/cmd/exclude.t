@@ -320,7 +320,7 @@ as_git() {
 	cp -a s/. g/
 	RANDOM=5
 	local parts=(a b 'a*' '*b' '*' '**' '?' '[ab]' '[!a]' 'x.o' '*.o' 'a?')
-	for _ in {1..100}; do
+	for _ in {1..60}; do
 		rules=()
 		for ((i = 0; i <= RANDOM % 3; i++)); do
 			pattern=${parts[RANDOM % ${#parts[@]}]}
@@ -339,7 +339,7 @@ as_git() {
 			{ differ=$((differ + 1)); diag "${rules[*]}" "$(head -n 4 "$tmp/diff")"; }
 		n=$((n + 1))
 	done
-	is "$differ of $n" '0 of 100' 'decisions are those of git'
+	is "$differ of $n" '0 of 60' 'decisions are those of git'
 }
 run_once as_git
 

@@ -381,5 +381,5 @@ int main(void)
 	};
 
 	unit_start();
-	return cmocka_run_group_tests_name("filter", tests, NULL, NULL);
+	return cmocka_run_group_tests_name("filter", tests, unit_scratch_make, unit_scratch_remove);
 }
