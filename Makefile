@@ -292,12 +292,15 @@ check-cephfs: all bench-tools
 deps:
 	.ci/deps
 
-.PHONY: bench bench-network bench-cephfs
+.PHONY: bench bench-network bench-cephfs plots
 bench: all bench-build
 	bench/bench-local.sh
 	bench/bench-limit.sh
 bench-network: all bench-build
 	bench/bench-network.sh
+# The README's table and picture, from what is kept in bench/results.
+plots:
+	bench/plot.sh
 bench-cephfs: all bench-build
 	bench/bench-cephfs.sh
 
@@ -428,6 +431,7 @@ help:
 	@echo 'check-cephfs     fsbench through libcephfs, on the Ceph cluster of the configuration CEPH_CONF'
 	@echo 'bench            against cp and rm, and what fsbench reaches, in BENCH_DIR; bench-network: on slow ones'
 	@echo 'bench-cephfs     against cp and rm on a CephFS, which is brought up on this machine (as root)'
+	@echo 'plots            the picture and the table in the README, from bench/results'
 	@echo 'bench-build      latencyfs and what else benchmarks need'
 	@echo 'bench-tools      build/bench/fsbench: what a file system gives; install-bench installs it'
 	@echo 'lint, format     clang-tidy or cppcheck, and shellcheck; clang-format'
