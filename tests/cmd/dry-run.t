@@ -167,7 +167,7 @@ no_calls() {
 	mkdir d && cp -r s d && mkdir e
 	local options
 	for options in '-a' '-rb --backup=numbered' '-r --remove-destination' '-rf' '-rl' '-ru' '-rp --attributes-only' \
-		'-r --parents' '-rs' '-aL' '--preserve=all -r --sparse=always' '-a --update=changed --checksum-file=sums'; do
+		'-r --parents' '-rs' '-rsp' '-aL' '--preserve=all -r --sparse=always' '-a --update=changed --checksum-file=sums'; do
 		# shellcheck disable=SC2086 # (Several words.)
 		run strace -f -o trace pcp "${jc[@]}" --dry-run $options "$PWD/s" d
 		is "$(grep -E "$changing" trace | grep -v readlink | head -n 3)" '' "pcp $options"

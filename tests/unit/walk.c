@@ -316,7 +316,7 @@ static bool leave(struct pfu_local *l, struct pfu_node *node)
 {
 	struct run *r = run_of(l);
 	struct counted *c = (struct counted *)node;
-	bool usual = !r->cancel_after && !r->refuse && !r->shun && !r->pass;
+	bool usual = !r->cancel_after && !r->refuse && !r->shun && !r->pass && !r->options.filter;
 
 	CHECK(!c->left);
 	CHECK(atomic_load(&c->children) == atomic_load(&c->children_left));
@@ -482,6 +482,50 @@ static void every_entry_once(void **state)
 					check_seen(&r, 1);
 					CHECK(r.threads <= worker_counts[w]);
 				}
+	free_tree(&t);
+	assert_checks();
+}
+
+/* By the names of an entry and of those above it: 3 at the end, or 7 for a directory. */
+static bool is_left_out(const struct tree *t, unsigned int i)
+{
+	for (; i > 0; i = t->parent[i]) {
+		if (i % 10 == 3 || (i % 10 == 7 && t->type[i] == DT_DIR))
+			return true;
+	}
+	return false;
+}
+
+static void what_is_left_out_is_not_seen(void **state)
+{
+	static const struct pfu_fsys *const tables[] = { &pfu_fsys_posix, &unsure };
+	struct pfu_filter *filter = pfu_filter_new();
+	unsigned int flags, i, wrong = 0;
+	const char *why;
+	struct tree t;
+	size_t w, f;
+
+	(void)state;
+	assert_non_null(filter);
+	assert_int_equal(pfu_filter_add(filter, "*3", false, &why), 0);
+	assert_int_equal(pfu_filter_add(filter, "*7/", false, &why), 0);
+	random_tree(&t, 1000, 25, 2);
+	for (w = 0; w < COUNT(worker_counts); w++)
+		for (f = 0; f < COUNT(tables); f++)
+			for (flags = 0; flags < 6; flags++) {
+				struct run r = { .options = options_of(flags) };
+
+				r.options.fs = tables[f];
+				r.options.workers = worker_counts[w];
+				r.options.filter = filter;
+				walk_tree(&r, &t);
+				for (i = 1; i < t.n; i++)
+					wrong += atomic_load(&r.seen[i]) != !is_left_out(&t, i);
+				CHECK(r.list_errors == 0);
+				free(r.seen);
+			}
+	assert_int_equal(wrong, 0);
+	pfu_filter_free(filter);
 	free_tree(&t);
 	assert_checks();
 }
@@ -1546,6 +1590,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_entry_once),
+		cmocka_unit_test(what_is_left_out_is_not_seen),
 		cmocka_unit_test(trees_of_other_shapes),
 		cmocka_unit_test(listed_twice_if_left_so),
 		cmocka_unit_test(a_top_that_is_not_there),
