@@ -2,9 +2,11 @@
  * cli.c - what the command lines of pcp and prm have in common.
  */
 #include "cli.h"
+#include "suggest.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <getopt.h>
 #include <limits.h>
 #include <locale.h>
 #include <malloc.h>
@@ -128,6 +130,19 @@ _Noreturn void cli_try_help(void)
 {
 	fprintf(stderr, "Try '%s --help' for more information.\n", program);
 	exit(EXIT_FAILURE);
+}
+
+void cli_did_you_mean(char *const *argv, const struct option *options)
+{
+	const char *typed = argv[optind - 1], *name;
+
+	/* optopt is the letter, or the value of a long option that was used wrongly. */
+	if (optopt != 0 || strncmp(typed, "--", 2) != 0)
+		return;
+	typed += 2;
+	name = suggest_option(options, typed, strcspn(typed, "="));
+	if (name)
+		fprintf(stderr, "Did you mean '--%s'?\n", name);
 }
 
 void cli_version(const char *name)

@@ -30,6 +30,12 @@ void cli_error(int errnum, const char *format, ...) __attribute__((format(printf
 /* Points at --help and exits with status 1. */
 _Noreturn void cli_try_help(void);
 
+/*
+ * To be called when getopt_long() has refused an option: if it was a long one that nobody
+ * knows, and much like one of options, says so, after getopt's own message.
+ */
+void cli_did_you_mean(char *const *argv, const struct option *options);
+
 /* The version in GNU's layout. */
 void cli_version(const char *name);
 

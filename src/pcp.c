@@ -10,6 +10,7 @@
  *	src/pcp.c, prm.c   the two command lines
  *	src/choose.c       --exclude and its kin, in both
  *	src/cli.c          what these have in common: -j and -c, diagnostics, questions
+ *	  suggest.c        the long option that was meant
  *	  size.c           sizes with a multiplier
  *
  *	src/lib/copy.c     what cp does: its beginning and end
@@ -547,6 +548,7 @@ static void parse(struct settings *s, int argc, char **argv)
 			cli_version("pcp");
 			exit(EXIT_SUCCESS);
 		default:
+			cli_did_you_mean(argv, long_options);
 			cli_try_help();
 		}
 	}

@@ -232,6 +232,7 @@ static void parse(struct settings *s, int argc, char **argv)
 			exit(EXIT_SUCCESS);
 		default:
 			hint_at_file(argc, argv);
+			cli_did_you_mean(argv, long_options);
 			cli_try_help();
 		}
 	}

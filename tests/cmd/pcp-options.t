@@ -33,6 +33,12 @@ $try" -t
 $try" -T a b d
 	refuses "pcp: unrecognized option '--nosuch'
 $try" --nosuch a b
+	refuses "pcp: unrecognized option '--recusive'
+Did you mean '--recursive'?
+$try" --recusive a b
+	refuses "pcp: unrecognized option '--prserve=mode'
+Did you mean '--preserve'?
+$try" a b --prserve=mode
 	refuses "pcp: invalid option -- '9'
 $try" -9 a b
 	refuses "pcp: target 'nodir': No such file or directory" a b nodir

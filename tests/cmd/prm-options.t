@@ -172,6 +172,11 @@ usage_errors() {
 	run prm --nosuch d
 	status 1 'an unknown long option'
 	like "$(cat "$err")" "^prm: unrecognized option '--nosuch'" 'an unknown long option: said'
+	run prm --recusive d
+	status 1 'a mistyped long option'
+	is "$(sed '/^Try .*to remove/d' "$err")" "prm: unrecognized option '--recusive'
+Did you mean '--recursive'?
+Try 'prm --help' for more information." 'a mistyped long option: what was meant'
 	run prm --interactive=what d
 	status 1 'a wrong argument'
 	is "$(cat "$err")" "prm: invalid argument 'what' for '--interactive'
