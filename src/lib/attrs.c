@@ -40,6 +40,14 @@ static void complain(const struct pfu_attrs *a, int err, const char *format)
 	free(path);
 }
 
+static void complain_of_source(const struct pfu_attrs *a, int err, const char *format)
+{
+	char *path = pfu_dir_path(a->source_dir, a->source_name);
+
+	pfu_message(a->report, PFU_ERROR, err, format, path ? path : a->source_name);
+	free(path);
+}
+
 /* Like complain(), about one attribute. */
 static void complain_of(const struct pfu_attrs *a, int err, const char *format, const char *name,
 			const struct pfu_dir *dir, const char *file)
@@ -273,6 +281,31 @@ static int copy_xattr(const struct pfu_attrs *a, const struct side *from, const 
 	return err;
 }
 
+/*
+ * Lists the source's attributes, and makes ready to copy them.  An errno: whether there
+ * are any is not known; it has been told if it is about more than permissions.
+ */
+static int list_source(const struct pfu_attrs *a, struct side *from, struct side *to, char **names,
+		       ssize_t *len)
+{
+	int err = ENOMEM;
+
+	if (side_init(from, a->in, a->source_dirfd, a->source_name)) {
+		*names = fetch(a, from, NULL, len);
+		if (*names && side_init(to, a->out, a->target_dirfd, a->target_name))
+			return 0;
+		err = *names ? ENOMEM : errno;
+	}
+	*len = 0;
+	if (is_unsupported(err)) {
+		atomic_store_explicit(&a->pair->no_xattrs, true, memory_order_relaxed);
+		return 0;
+	}
+	if (wants(a, PFU_ATTR_XATTR) && is_told(a, err) && !S_ISLNK(a->source->st_mode))
+		complain_of_source(a, err, "listing attributes of %q");
+	return err;
+}
+
 /* Copies the attributes of a list that say nothing of permissions. */
 static bool apply_xattrs(const struct pfu_attrs *a, const struct side *from, const struct side *to,
 			 const char *names, ssize_t len)
@@ -330,13 +363,20 @@ static int drop_acl(const struct pfu_attrs *a, const char *acl)
 	return errno;
 }
 
+/* Whether an error in listing attributes says that there can be no ACL. */
+static bool has_no_acls(int err)
+{
+	return err == EBUSY || err == EINVAL;
+}
+
 /*
  * Sets the mode and gives the target the source's ACL, or none.  With an ACL the
  * group's part of the mode is what the ACL grants at most; it is left out until
- * the ACL is the right one, lest the wrong people get in for a moment.
+ * the ACL is the right one, lest the wrong people get in for a moment; and for good
+ * where, with list_err, it is not known whether there is one.
  */
 static bool apply_mode(const struct pfu_attrs *a, const struct side *from, const struct side *to,
-		       const char *names, ssize_t len, mode_t mode)
+		       const char *names, ssize_t len, mode_t mode, int list_err)
 {
 	/* What it inherited when it was made, or had before, is not the source's. */
 	bool may_have = a->out >= 0 && (a->default_acl || a->before);
@@ -344,6 +384,10 @@ static bool apply_mode(const struct pfu_attrs *a, const struct side *from, const
 	int err = 0;
 
 	mode &= PERMISSIONS;
+	if (has_no_acls(list_err))
+		list_err = 0;
+	if (list_err)
+		mode &= ~(mode_t)S_IRWXG;
 	if (change_mode(a, gets_acl || loses_acl ? mode & ~(mode_t)S_IRWXG : mode) != 0)
 		err = errno;
 	if (err == 0)
@@ -355,6 +399,8 @@ static bool apply_mode(const struct pfu_attrs *a, const struct side *from, const
 	/* A new ACL has brought the group's part with it, if it could be set. */
 	if ((loses_acl || (gets_acl && err)) && change_mode(a, mode) != 0 && err == 0)
 		err = errno;
+	if (err == 0)
+		err = list_err;
 	if (err == 0)
 		return true;
 	complain(a, err, "preserving permissions for %w");
@@ -423,7 +469,8 @@ static bool make_writable(const struct pfu_attrs *a, mode_t *mode)
 bool pfu_attrs_apply(struct pfu_attrs *a)
 {
 	mode_t mode = a->source->st_mode;
-	bool is_link = S_ISLNK(mode), listed = false, ok = true;
+	bool is_link = S_ISLNK(mode), ok = true;
+	int list_err = 0;
 	struct side from = { .fd = -1 }, to = { .fd = -1 };
 	char *names = NULL;
 	ssize_t len = 0;
@@ -439,18 +486,10 @@ bool pfu_attrs_apply(struct pfu_attrs *a)
 	if (!is_link && wants(a, PFU_ATTR_OWNERSHIP) && !apply_owner(a, &mode))
 		return false;
 	if (wants(a, PFU_ATTR_XATTR | PFU_ATTR_CONTEXT | PFU_ATTR_MODE) &&
-	    !atomic_load_explicit(&a->pair->no_xattrs, memory_order_relaxed) &&
-	    side_init(&from, a->in, a->source_dirfd, a->source_name)) {
-		names = fetch(a, &from, NULL, &len);
-		listed = names && side_init(&to, a->out, a->target_dirfd, a->target_name);
-		if (!names && is_unsupported(errno))
-			atomic_store_explicit(&a->pair->no_xattrs, true, memory_order_relaxed);
-		else if (!names && wants(a, PFU_ATTR_XATTR) && is_told(a, errno) && !is_link)
-			complain_of(a, errno, "listing attributes of %q", a->source_name,
-				    a->source_dir, a->source_name);
-		if (!listed)
-			len = 0;
-	}
+	    !atomic_load_explicit(&a->pair->no_xattrs, memory_order_relaxed))
+		list_err = list_source(a, &from, &to, &names, &len);
+	if (list_err && requires(a, PFU_ATTR_XATTR) && !is_link)
+		ok = false;
 	if (wants(a, PFU_ATTR_XATTR | PFU_ATTR_CONTEXT) && len > 0) {
 		mode_t was = 0;
 		bool made_writable = make_writable(a, &was);
@@ -461,8 +500,8 @@ bool pfu_attrs_apply(struct pfu_attrs *a)
 	}
 	/* A file gets its mode all the same: it must not stay as it was made. */
 	if (!is_link && (ok || S_ISREG(mode))) {
-		bool set = wants(a, PFU_ATTR_MODE) ? apply_mode(a, &from, &to, names, len, mode) :
-						     settle_mode(a, mode);
+		bool set = wants(a, PFU_ATTR_MODE) ? apply_mode(a, &from, &to, names, len, mode, list_err) :
+			   settle_mode(a, mode);
 		ok = ok && set;
 	}
 	if (wants(a, PFU_ATTR_TIMESTAMPS) && times_last)

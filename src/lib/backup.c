@@ -12,6 +12,8 @@
 #define BUF_SIZE ((size_t)32 << 10)
 /* Of a backup, in bytes: as GNU cp has it, one less than what a file system takes. */
 #define LONGEST_NAME 254
+/* So many numbers in a row that others have just taken are too many to be true. */
+#define MAX_TAKEN 10000
 
 /* The number in an entry's name if it is a numbered backup of the file called base; else 0. */
 static unsigned long long number_of(const char *entry, const char *base, size_t base_len)
@@ -141,11 +143,11 @@ char *pfu_backup_make(const struct pfu_fsys *fs, int dirfd, const char *name,
 	unsigned long long number;
 	char *backup;
 	bool cut;
-	int rc;
+	int rc, tries;
 
 	if (!choose(&number, fs, dirfd, name, kind))
 		return NULL;
-	for (;;) {
+	for (tries = 0;; tries++) {
 		backup = backup_name(name, suffix, number, &cut);
 		if (!backup) {
 			errno = ENOMEM;
@@ -156,7 +158,7 @@ char *pfu_backup_make(const struct pfu_fsys *fs, int dirfd, const char *name,
 		if (rc == 0)
 			return backup;
 		free(backup);
-		if (!number || cut || errno != EEXIST)
+		if (!number || cut || errno != EEXIST || tries == MAX_TAKEN)
 			return NULL;
 		number++;
 	}

@@ -242,8 +242,9 @@ bool pfu_copydata_has_holes(const struct pfu_data *d)
 }
 
 /*
- * The next stretch of data at or after *from, and where it ends; false when only
- * a hole is left.  -1 where the file system cannot tell.
+ * The next stretch of data at or after *from, and where it ends; 0 when only a hole
+ * is left.  -1 where the file system cannot tell, or tells what cannot be: it may be
+ * anybody's (FUSE), and must not keep us here for ever.
  */
 static int next_data(struct pfu_data *d, off_t *from, off_t *end)
 {
@@ -251,9 +252,13 @@ static int next_data(struct pfu_data *d, off_t *from, off_t *end)
 
 	if (start < 0)
 		return errno == ENXIO ? 0 : -1;
+	if (start < *from)
+		return -1;
 	*end = d->fs->lseek(d->in, start, SEEK_HOLE);
+	if (*end <= start)
+		return -1;
 	*from = start;
-	return *end < 0 ? -1 : 1;
+	return 1;
 }
 
 enum pfu_data_failure pfu_copydata_range(struct pfu_data *d, off_t from, off_t to)

@@ -85,10 +85,12 @@ void pfu_say_copied(struct item *it, const char *backup)
 	source = pfu_item_source(it);
 	target = pfu_item_target(it);
 	old = backup ? pfu_item_beside(it, backup) : NULL;
-	if (source && target && old)
-		pfu_output(it->c->report, "%q -> %q (backup: %q)", source, target, old);
-	else if (source && target)
-		pfu_output(it->c->report, "%q -> %q", source, target);
+	if (old)
+		pfu_output(it->c->report, "%q -> %q (backup: %q)", source ? source : it->sname,
+			target ? target : it->dname, old);
+	else
+		pfu_output(it->c->report, "%q -> %q", source ? source : it->sname,
+			target ? target : it->dname);
 	free(source);
 	free(target);
 	free(old);

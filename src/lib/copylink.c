@@ -45,6 +45,32 @@ static int make_link(const struct item *it, const struct maker *m, const char *n
 		       : fs->symlinkat(m->name, it->dfd, name);
 }
 
+/* Whether a name beside the target is a symbolic link with that text. */
+static bool is_that_link(const struct item *it, const char *name, const char *text)
+{
+	size_t len = strlen(text);
+	char *there = malloc(len + 2);
+	bool is = there &&
+		  it->c->fs->readlinkat(it->dfd, name, there, len + 1) == (ssize_t)len &&
+		  memcmp(there, text, len) == 0;
+
+	free(there);
+	return is;
+}
+
+/* Whether the link that was to be made is there, under that name. */
+static bool is_link_made(const struct item *it, const struct maker *m, const char *name)
+{
+	struct stat ours, theirs;
+
+	if (!m->hard)
+		return is_that_link(it, name, m->name);
+	return it->c->fs->fstatat(it->dfd, name, &ours, AT_SYMLINK_NOFOLLOW) == 0 &&
+	       it->c->fs->fstatat(m->fd, m->name, &theirs,
+				  m->flags & AT_SYMLINK_FOLLOW ? 0 : AT_SYMLINK_NOFOLLOW) == 0 &&
+	       ours.st_dev == theirs.st_dev && ours.st_ino == theirs.st_ino;
+}
+
 /*
  * Puts a link in place of what is at the target: under another name first, so that
  * the target is never missing.
@@ -55,40 +81,20 @@ static int replace_by_link(struct item *it, const struct maker *m)
 	int rc, err;
 
 	temporary_name(it, name, sizeof(name));
-	if (make_link(it, m, name) != 0)
-		return -1;
+	if (make_link(it, m, name) != 0) {
+		/* It may be there all the same, and must not stay under this name. */
+		err = errno;
+		if (!is_link_made(it, m, name)) {
+			errno = err;
+			return -1;
+		}
+	}
 	rc = it->c->fs->renameat(it->dfd, name, it->dfd, it->dname, 0);
 	err = errno;
 	/* Renaming one name of a file to another does nothing. */
 	(void)it->c->fs->unlinkat(it->dfd, name, 0);
 	errno = err;
 	return rc;
-}
-
-/* Whether the target is the very link that is to be made. */
-static bool is_that_link(const struct item *it, const char *text)
-{
-	size_t len = strlen(text);
-	char *there = malloc(len + 2);
-	bool is = there &&
-		  it->c->fs->readlinkat(it->dfd, it->dname, there, len + 1) == (ssize_t)len &&
-		  memcmp(there, text, len) == 0;
-
-	free(there);
-	return is;
-}
-
-/* Whether the link that was to be made is there. */
-static bool is_link_made(const struct item *it, const struct maker *m)
-{
-	struct stat ours, theirs;
-
-	if (!m->hard)
-		return is_that_link(it, m->name);
-	return it->c->fs->fstatat(it->dfd, it->dname, &ours, AT_SYMLINK_NOFOLLOW) == 0 &&
-	       it->c->fs->fstatat(m->fd, m->name, &theirs,
-				  m->flags & AT_SYMLINK_FOLLOW ? 0 : AT_SYMLINK_NOFOLLOW) == 0 &&
-	       ours.st_dev == theirs.st_dev && ours.st_ino == theirs.st_ino;
 }
 
 enum placed { NOT_PLACED, PLACED, REPLACED };
@@ -100,7 +106,7 @@ static enum placed place_link(struct item *it, const struct maker *m, bool repla
 		return PLACED;
 	if (errno != EEXIST)
 		return NOT_PLACED;
-	if (m->vacant && pfu_may_be_unheard(it) && is_link_made(it, m))
+	if (m->vacant && pfu_may_be_unheard(it) && is_link_made(it, m, it->dname))
 		return PLACED;
 	errno = EEXIST;
 	return replace && replace_by_link(it, m) == 0 ? REPLACED : NOT_PLACED;
@@ -170,7 +176,7 @@ enum outcome pfu_link_to_copy(
 		};
 
 		/* With -u it may be that link already. */
-		enum placed placed = t && !t->is_new && t->st.st_nlink > 1 && is_link_made(it, &m)
+		enum placed placed = t && !t->is_new && t->st.st_nlink > 1 && is_link_made(it, &m, it->dname)
 					     ? PLACED
 					     : place_link(it, &m, true);
 
@@ -242,7 +248,7 @@ static char *read_link(struct item *it, const struct stat *st)
 bool pfu_same_link_text(struct item *it, const struct stat *st)
 {
 	char *text = read_link(it, st);
-	bool same = text && is_that_link(it, text);
+	bool same = text && is_that_link(it, it->dname, text);
 
 	free(text);
 	return same;
@@ -262,7 +268,7 @@ bool pfu_make_symlink_copy(struct item *it, const struct stat *st, const struct 
 		int err = errno;
 
 		ok = it->c->options->update && !t->is_new && S_ISLNK(t->st.st_mode) &&
-		     is_that_link(it, text);
+		     is_that_link(it, it->dname, text);
 		if (!ok)
 			pfu_fail_target(it, err, "cannot create symbolic link %q");
 	}
