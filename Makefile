@@ -25,9 +25,10 @@ PKG_CONFIG     ?= pkg-config
 CLANG_TIDY     ?= clang-tidy
 CLANG_FORMAT   ?= clang-format
 INSTALL        ?= install
-# How many command tests run side by side, and for how many seconds each differential test goes on trying.
+# How many command tests run side by side, and for how many seconds each differential test, and each of faults, goes on trying.
 TEST_JOBS      ?= $(shell nproc)
 DIFF_SECONDS   ?= 60
+FAULT_SECONDS  ?= 30
 # `make check-cmd T="tests/cmd/links.t"` runs a selection. Without one, those that say `# sanitizers: no` (they measure time,
 # memory or system calls, or take long) are left out where a sanitizer is in.
 T              ?= $(if $(SANITIZE),$(shell grep -L '^\# sanitizers: no' tests/cmd/*.t),$(wildcard tests/cmd/*.t))
@@ -251,7 +252,7 @@ $(SHIMS): build/tests/%.so: tests/tools/%.c $(O)/flags
 
 # Tests ask this to know which figures or tools make no sense under a sanitizer.
 export SANITIZE
-export DIFF_SECONDS
+export DIFF_SECONDS FAULT_SECONDS
 # An error found by a sanitizer must not look like an exit status of cp or rm.
 export ASAN_OPTIONS  ?= exitcode=99:detect_stack_use_after_return=1:verify_asan_link_order=0
 export TSAN_OPTIONS  ?= suppressions=$(CURDIR)/tests/tsan.supp:print_suppressions=0:exitcode=99:halt_on_error=0:second_deadlock_stack=1
@@ -260,9 +261,9 @@ export UBSAN_OPTIONS ?= print_stacktrace=1:exitcode=99
 run = $(if $(findstring thread,$(SANITIZE)),$(shell bits=$$(cat /proc/sys/vm/mmap_rnd_bits 2>/dev/null || echo 0); \
 	[ "$$bits" -le 28 ] || echo setarch -R))
 
-.PHONY: check check-unit check-cmd check-diff check-faults check-gnu check-cephfs
+.PHONY: check check-unit check-cmd check-diff check-faults-sample check-faults check-gnu check-cephfs
 check: all tests-build
-	@rc=0; for part in check-unit check-cmd check-diff; do \
+	@rc=0; for part in check-unit check-cmd check-diff check-faults-sample; do \
 		echo "== $$part"; $(MAKE) --no-print-directory $$part || rc=1; done; exit $$rc
 
 check-unit: all tests-build
@@ -275,7 +276,10 @@ check-cmd: all tests-build
 check-diff: all tests-build
 	$(if $(D),$(run) prove -j $(TEST_JOBS) --timer $(D),@echo 'make: there are no differential tests')
 
-# Each call failing in each way; as root, also as a user.
+# Each call failing in each way: some of it, and all; as root, also as a user.
+check-faults-sample: all tests-build
+	$(run) prove -j $(TEST_JOBS) --timer tests/faults/*.t
+
 check-faults: all tests-build
 	@rc=0; tests/faults/sweep || rc=1; [ "$$(id -u)" != 0 ] || tests/faults/sweep --user || rc=1; exit $$rc
 
@@ -425,7 +429,7 @@ help:
 	@echo 'all (default)    bin/pcp, bin/prm, lib/libpfu.a'
 	@echo 'config           what the build found and uses'
 	@echo 'deps             install what tests and benchmarks need (apt-get)'
-	@echo 'check            all tests of this repository: check-unit, check-cmd, check-diff'
+	@echo 'check            all tests of this repository: check-unit, check-cmd, check-diff, check-faults-sample'
 	@echo 'check-faults     each system call failing in each way: tens of thousands of runs, some minutes'
 	@echo 'check-gnu        the tests of GNU coreutils, fetched, with pcp and prm in the place of cp and rm'
 	@echo 'check-cephfs     fsbench through libcephfs, on the Ceph cluster of the configuration CEPH_CONF'
@@ -441,4 +445,4 @@ help:
 	@echo 'clean            remove bin/, lib/, build/'
 	@echo
 	@echo 'Variants: DEBUG=1, SANITIZE=address,undefined, SANITIZE=thread, WERROR=1; V=1 shows the commands'
-	@echo 'Selections: T="tests/cmd/NAME.t ..." for check-cmd, D= for check-diff, TEST_JOBS=N, DIFF_SECONDS=N'
+	@echo 'Selections: T="tests/cmd/NAME.t ..." for check-cmd, D= for check-diff, TEST_JOBS=N, DIFF_SECONDS=N, FAULT_SECONDS=N'

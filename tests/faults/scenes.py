@@ -128,22 +128,24 @@ def empty(top):
 
 class Scene:
     def __init__(self, name, args, source=small, target=None, program="pcp", times=False, links=False, copy="dst",
-                 copied="src", xattrs=False, stdin=None, soft_xattrs=False, backup="", inplace=False, calls=None):
+                 copied="src", xattrs=False, stdin=None, soft_xattrs=False, backup="", inplace=False, calls=None,
+                 sums=False):
         self.name, self.program = name, program
         self.args = args.split()
         self.source, self.target = source, target
         self.times = times              # are kept, and compared
         self.links = links              # likewise which names are one file
         self.xattrs = xattrs            # likewise extended attributes, ACLs among them
-        self.soft_xattrs = soft_xattrs  # but those that are no ACLs may be lost without a word
+        self.soft_xattrs = soft_xattrs  # but those that are no ACLs may be lost: "silently", or if it is "told"
         self.copy, self.copied = copy, copied   # which name is the copy of which; likewise those below them
+        self.sums = sums                # a file of checksums is written
         self.calls = calls              # only these are to fail
         self.stdin = stdin
         self.backup = backup            # suffix that old files get
         self.inplace = inplace          # old files are overwritten as they are
 
 
-A = {"source": full, "times": True, "links": True, "xattrs": True, "soft_xattrs": True}
+A = {"source": full, "times": True, "links": True, "xattrs": True, "soft_xattrs": "silently"}
 
 SCENES = [
     Scene("r", "-r -j1 src dst"),
@@ -154,7 +156,8 @@ SCENES = [
     Scene("a", "-a -j1 src dst", **A),
     Scene("a4", "-a -j4 -c1 src dst", **A),
     Scene("awide", "-a -j4 -c1 src dst", wide, times=True),
-    Scene("all", "-r --preserve=all -j1 src dst", **{**A, "soft_xattrs": False}),
+    Scene("all", "-r --preserve=all -j1 src dst", **{**A, "soft_xattrs": "told"}),
+    Scene("xattr", "-r --preserve=xattr,mode -j1 src dst", full, xattrs=True),
     Scene("over", "-a -j1 -T src dst", target=old, inplace=True, **A),
     Scene("over4", "-r -j4 -c1 -T src dst", wide, target=old, inplace=True),
     Scene("f", "-rf -j1 -T src dst", target=old, inplace=True),
@@ -182,6 +185,12 @@ SCENES = [
           calls="openat close fstat copy_file_range read pread write pwrite ftruncate lseek malloc pthread_create".split()),
     Scene("one", "src/f1 dst", copied="src/f1"),
     Scene("exclude", "-a -j1 --exclude=f? --exclude=/a/b src dst", **A),
+    Scene("verify", "-a --verify -j1 src dst", **A),
+    Scene("verify4", "-r --verify -j4 src dst", big),
+    Scene("sums", "-r --checksum-file=sums -j1 src dst", sums=True),
+    Scene("sums4", "-r --checksum-file=sums --verify -j4 -c1 src dst", wide, sums=True),
+    Scene("dry", "-a --dry-run -j1 -T src dst", target=old, **A),
+    Scene("rmdry", "-r --dry-run -j1 src", program="prm", source=full),
     Scene("rm", "-r -j1 src", program="prm"),
     Scene("rmf", "-rf -j1 src", program="prm", source=full),
     Scene("rmv", "-rv -j1 -c1 src", program="prm", source=full),
