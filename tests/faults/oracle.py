@@ -103,9 +103,12 @@ def stamps(top):
 
 # Diagnostics that can name nothing.
 NAMELESS = re.compile("memory exhausted|Cannot allocate memory|write error")
+# Numbers, at the end.
+COUNTED = re.compile("are not shown|: dry run: ")
 # Told, although nothing has been lost: the status stays 0.
 HARMLESS = re.compile(r"\(copying instead\)"
-                      r"|: (listing attributes of|(getting|setting) attribute '?[^']*'? (of|for)|setting attributes for) ")
+                      r"|: (listing attributes of|(getting|setting) attribute '?[^']*'? (of|for)|setting attributes for) "
+                      r"|: dry run: \d+ entr(y|ies) would be \w+; nothing was$")
 
 
 class Words:
@@ -166,7 +169,7 @@ class Run:
 
     def excuses(self, path):
         """Whether a diagnostic is about a path or a directory above it."""
-        if self.words.nameless or "for want of space are not shown" in self.err:
+        if self.words.nameless or "cannot open 'sums'" in self.err or "for want of space are not shown" in self.err:
             return True
         while path:
             if self.names(path):
@@ -191,7 +194,7 @@ def check_status(run):
     if run.status == 0 and any(not HARMLESS.search(line) for line in lines):
         yield "a diagnostic, and status 0"
     for line in lines:
-        if not re.search(r"\b(src|dst)\b", line) and not NAMELESS.search(line) and "not shown" not in line:
+        if not re.search(r"\b(src|dst|sums)\b", line) and not NAMELESS.search(line) and not COUNTED.search(line):
             yield f"a diagnostic that names nothing: {line}"
 
 
@@ -335,6 +338,15 @@ EXCEPTIONS = [
      "The number is taken, says the fault: the next one is."),
     (".*", "malloc:.*", "(a diagnostic that names nothing: |.* was removed without a word).*",
      "Paths are memory, too: without it there is only the last name, without its quotes."),
+    ("rmf.*", "(unlinkat|rmdir|openat|fstatat|fstat|statx|faccessat):(ENOENT|ENOTDIR|ESTALE).*",
+     ".* (is still there, and nobody says so|was removed without a word)",
+     "With -f what is not there is no failure, as in rm; whether it is not is what these say."),
+    ("rmf.*", "unlinkat:EISDIR.*", ".* is still there, and nobody says so",
+     "The same: said to be a directory, and it cannot be opened as one."),
+    ("rmi", "malloc:.*", ".* is still there, and nobody says so",
+     "An answer that cannot be read is no, as in rm."),
+    ("clone", "unlinkat:.*", ".* is left over",
+     "The one fault too many: it cannot be copied, and cannot be removed again."),
 ]
 
 
