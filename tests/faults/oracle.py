@@ -307,7 +307,8 @@ def check_verbose(run):
 def check_sums(run, wanted, lines):
     """The file of checksums has a line for each copy that is reported as one, and no other."""
     for line in lines:
-        if line not in wanted:
+        cut = "error writing 'sums'" in run.err and any(whole.startswith(line) for whole in wanted)
+        if line not in wanted and not cut:
             yield f"a wrong checksum: {line}"
     if run.status == 0 and lines != wanted:
         yield "checksums are missing, and nobody says so"

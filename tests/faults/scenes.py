@@ -113,7 +113,7 @@ def old(top):
     os.makedirs(top + "/a")
     write(top + "/f0", b"old f0" * 100)
     write(top + "/f2", b"old f2", 0o600)
-    write(top + "/ro", b"old ro", 0o444)
+    write(top + "/ro", b"old ro", 0o444 if os.geteuid() == 0 else 0o644)
     write(top + "/a/g1", b"old g1")
     write(top + "/a/g4", b"old g4" * 1000)
     write(top + "/mine", b"not to be touched")
