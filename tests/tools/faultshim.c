@@ -30,13 +30,14 @@
  * CALL is the name of the system call, whichever way the program spells it: openat (open, creat),
  * openat2, close, close_range, fstat, fstatat (stat, lstat), statx, read, pread, readv, write,
  * pwrite, writev, copy_file_range, sendfile, splice, ficlone (ioctl FICLONE, FICLONERANGE), ioctl
- * (others), lseek, ftruncate, fallocate, posix_fallocate, fadvise (posix_fadvise), statfs (fstatfs), unlinkat (unlink), rmdir (unlinkat with
- * AT_REMOVEDIR), mkdirat (mkdir), mknodat (mknod, mkfifo), symlinkat (symlink), linkat (link),
- * readlinkat (readlink), renameat (rename, renameat2), fchmod, fchmodat (chmod), fchmodat2, fchown,
- * fchownat (chown, lchown), futimens, utimensat, getdents64, faccessat (access, faccessat2), fsync
- * (fdatasync), syncfs, unshare, fgetxattr fsetxattr flistxattr fremovexattr (with them the same of
- * l*xattr and *xattr, since which of the three is called is a matter of taste), setrlimit,
- * pthread_create, malloc (calloc, realloc, aligned_alloc, posix_memalign).
+ * (others), lseek, ftruncate, fallocate, posix_fallocate, fadvise (posix_fadvise), statfs
+ * (fstatfs), unlinkat (unlink), rmdir (unlinkat with AT_REMOVEDIR), mkdirat (mkdir), mknodat
+ * (mknod, mkfifo), symlinkat (symlink), linkat (link), readlinkat (readlink), renameat (rename,
+ * renameat2), fchmod, fchmodat (chmod), fchmodat2, fchown, fchownat (chown, lchown), futimens,
+ * utimensat, getdents64, faccessat (access, faccessat2), fsync (fdatasync), syncfs, unshare,
+ * fgetxattr fsetxattr flistxattr fremovexattr (with them the same of l*xattr and *xattr, since
+ * which of the three is called is a matter of taste), setrlimit, pthread_create, malloc (calloc,
+ * realloc, aligned_alloc, posix_memalign).
  *
  * Of read, pread, write, pwrite, readv, writev, lseek and close only those on regular files count,
  * and of close only where the file was opened for writing, so that pipes and terminals do not
@@ -92,11 +93,11 @@
 #define CALLS(X) \
 	X(openat) X(openat2) X(close) X(close_range) X(fstat) X(fstatat) X(statx) X(read) X(pread) \
 	X(readv) X(write) X(pwrite) X(writev) X(copy_file_range) X(sendfile) X(splice) X(ficlone) \
-	X(ioctl) X(lseek) X(ftruncate) X(fallocate) X(posix_fallocate) X(fadvise) X(statfs) X(unlinkat) X(rmdir) \
-	X(mkdirat) X(mknodat) X(symlinkat) X(linkat) X(readlinkat) X(renameat) X(fchmod) X(fchmodat) \
-	X(fchmodat2) X(fchown) X(fchownat) X(futimens) X(utimensat) X(getdents64) X(faccessat) \
-	X(fsync) X(syncfs) X(unshare) X(fgetxattr) X(fsetxattr) X(flistxattr) X(fremovexattr) \
-	X(setrlimit) X(pthread_create) X(malloc)
+	X(ioctl) X(lseek) X(ftruncate) X(fallocate) X(posix_fallocate) X(fadvise) X(statfs) \
+	X(unlinkat) X(rmdir) X(mkdirat) X(mknodat) X(symlinkat) X(linkat) X(readlinkat) \
+	X(renameat) X(fchmod) X(fchmodat) X(fchmodat2) X(fchown) X(fchownat) X(futimens) \
+	X(utimensat) X(getdents64) X(faccessat) X(fsync) X(syncfs) X(unshare) X(fgetxattr) \
+	X(fsetxattr) X(flistxattr) X(fremovexattr) X(setrlimit) X(pthread_create) X(malloc)
 
 #define X(name) CALL_##name,
 enum call { CALLS(X) CALL_COUNT };
@@ -140,7 +141,8 @@ static const struct {
 	E(EMFILE), E(ENOTTY), E(ETXTBSY), E(EFBIG), E(ENOSPC), E(ESPIPE), E(EROFS), E(EMLINK),
 	E(EPIPE), E(ERANGE), E(ENAMETOOLONG), E(ENOSYS), E(ENOTEMPTY), E(ELOOP), E(ENODATA),
 	E(EOPNOTSUPP), E(ENOTSUP), E(ESTALE), E(EDQUOT), E(EOVERFLOW), E(ETIMEDOUT), E(ENOTCONN),
-	E(EREMOTEIO), E(E2BIG), E(ECANCELED), E(ESRCH), E(EUSERS), E(EFAULT), E(EDESTADDRREQ),
+	E(EREMOTEIO), E(E2BIG), E(ECANCELED),
+	E(ESRCH), E(EUSERS),
 #undef E
 };
 
