@@ -48,6 +48,9 @@
  *
  *	FAULT_LOG=FILE		each hit appends a line "CALL COUNT ACTION NAME" to FILE: a test can
  *				see that its fault struck at all
+ *	FAULT_WATCH=1		so does each call that fails with EBADF by itself, as "CALL 0 EBADF NAME":
+ *				somebody uses a descriptor that is closed (fgetxattr, which may be
+ *				tried on one that O_PATH made, left out)
  *
  * A rule that cannot be parsed ends the program with status 125.
  */
@@ -126,6 +129,7 @@ struct rule {
 static struct rule rules[MAX_RULES];
 static int rule_count;
 static bool armed[CALL_COUNT];		/* whether any rule is about this call */
+static bool watching;
 static const char *log_file;
 static const char *run_text;
 static __thread long long flip_at = -1;	/* FLIP: what the call that is being made is to change */
@@ -282,6 +286,7 @@ static __attribute__((constructor)) void start(void)
 
 	log_file = getenv("FAULT_LOG");
 	run_text = getenv("FAULT_RUN");
+	watching = getenv("FAULT_WATCH") != NULL;
 	if (!fault)
 		return;
 	inside = true;
@@ -376,7 +381,7 @@ static bool path_matches(const struct rule *r, int fd, const char *name)
 	return fnmatch(r->path, s, 0) == 0;
 }
 
-static void log_hit(const struct rule *r, unsigned long n, int fd, const char *name)
+static void log_call(enum call call, unsigned long n, const char *what, int fd, const char *name)
 {
 	char buf[PATH_MAX], line[PATH_MAX + 200];
 	long out;
@@ -384,7 +389,7 @@ static void log_hit(const struct rule *r, unsigned long n, int fd, const char *n
 
 	if (!log_file)
 		return;
-	len = snprintf(line, sizeof line, "%s %lu %s %s\n", call_names[r->call], n, r->text,
+	len = snprintf(line, sizeof line, "%s %lu %s %s\n", call_names[call], n, what,
 		       subject(fd, name, buf));
 	out = raw(SYS_openat, AT_FDCWD, (long)log_file, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666,
 		  0, 0);
@@ -461,13 +466,24 @@ static int decide(enum call call, int fd, const char *name, size_t *len, bool *z
 		n = atomic_fetch_add(&r->seen, 1) + 1;
 		if (n < r->first || n > r->last)
 			continue;
-		log_hit(r, n, fd, name);
+		log_call(r->call, n, r->text, fd, name);
 		if (!result)
 			result = carry_out(r, len, zero);
 	}
 	inside = false;
 	errno = e;
 	return result;
+}
+
+/* A call has failed by itself. */
+static void watch(enum call call, int fd, const char *name)
+{
+	if (errno != EBADF || call == CALL_fgetxattr)
+		return;
+	inside = true;
+	log_call(call, 0, "EBADF", fd, name);
+	inside = false;
+	errno = EBADF;
 }
 
 /*
@@ -478,7 +494,7 @@ static int decide(enum call call, int fd, const char *name, size_t *len, bool *z
 	do { \
 		bool zero_ = false; \
 		int error_; \
-		if (!armed[CALL_##call] || inside) \
+		if ((!armed[CALL_##call] && !watching) || inside) \
 			return expression; \
 		error_ = decide(CALL_##call, fd, name, lenp, &zero_); \
 		if (error_ > 0) { \
@@ -487,8 +503,12 @@ static int decide(enum call call, int fd, const char *name, size_t *len, bool *z
 		} \
 		if (zero_) \
 			return 0; \
-		if (!error_) \
-			return expression; \
+		if (!error_) { \
+			__auto_type result_ = (expression); \
+			if (result_ == -1 && watching) \
+				watch(CALL_##call, fd, name); \
+			return result_; \
+		} \
 		(void)(expression); \
 		errno = -error_; \
 		return -1; \
