@@ -9,6 +9,7 @@
  *
  *	src/pcp.c, prm.c   the two command lines
  *	src/choose.c       --exclude and its kin, in both
+ *	src/signals.c      how a signal ends them
  *	src/cli.c          what these have in common: -j and -c, diagnostics, questions
  *	  suggest.c        the long option that was meant
  *	  size.c           sizes with a multiplier
@@ -42,6 +43,7 @@
  *	src/lib/tune.c     how many threads are useful, found by trial
  *	src/lib/dir.c      directories by descriptor; which of them are open at a time
  *	src/lib/rate.c     limits on files and bytes a second
+ *	src/lib/tally.c    how much has been done so far
  *	src/lib/closer.c   closes descriptors, many at a time
  *	src/lib/fstype.c   what kind of file system this is: local or not, how many workers
  *	src/lib/dryrun.c   a table that changes nothing
@@ -56,6 +58,7 @@
  */
 #include "choose.h"
 #include "cli.h"
+#include "signals.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -843,12 +846,18 @@ static mode_t read_umask(void)
 int main(int argc, char **argv)
 {
 	struct settings s = { .options.umask = read_umask() };
+	struct pfu_tally tally = { NULL };
 	bool ok;
 
 	cli_start(argv[0]);
 	parse(&s, argc, argv);
 	settle(&s);
+	s.options.cancel = &signals_cancel;
+	s.options.tally = &tally;
+	signals_start();
 	ok = copy(&s, argv + optind, (size_t)(argc - optind));
+	signals_end(&tally, "copied");
+	pfu_tally_free(&tally);
 	pfu_filter_free(s.filter);
 	return ok ? EXIT_SUCCESS : EXIT_FAILURE;
 }

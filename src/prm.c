@@ -4,6 +4,7 @@
  */
 #include "choose.h"
 #include "cli.h"
+#include "signals.h"
 
 #include <getopt.h>
 #include <pfu/remove.h>
@@ -254,6 +255,7 @@ int main(int argc, char **argv)
 {
 	struct settings s = { .options.preserve_root = PFU_PRESERVE_ROOT };
 	size_t count;
+	struct pfu_tally tally = { NULL };
 	bool ok;
 
 	cli_start(argv[0]);
@@ -271,9 +273,12 @@ int main(int argc, char **argv)
 				  (s.presume_tty || isatty(STDIN_FILENO));
 	s.options.privileged = geteuid() == 0;
 	s.options.filter = s.filter;
-	if (!confirmed(&s, count))
-		return EXIT_SUCCESS;
-	ok = pfu_remove(&s.options, &cli_report, argv + optind, count);
+	s.options.cancel = &signals_cancel;
+	s.options.tally = &tally;
+	signals_start();
+	ok = !confirmed(&s, count) || pfu_remove(&s.options, &cli_report, argv + optind, count);
+	signals_end(&tally, "removed");
+	pfu_tally_free(&tally);
 	pfu_filter_free(s.filter);
 	return ok ? EXIT_SUCCESS : EXIT_FAILURE;
 }

@@ -13,6 +13,8 @@ using std::atomic_bool;
 using std::atomic_int;
 using std::atomic_uint;
 using std::atomic_ulong;
+using std::atomic_ullong;
+using std::memory_order_relaxed;
 #else
 #include <stdatomic.h>
 #endif

@@ -28,6 +28,10 @@ extern "C" {
 #define PFU_COPY_BUFFER ((size_t)256 << 10)
 #define PFU_COPY_BUFFER_NETWORK ((size_t)1 << 20)
 
+/* The same for what the kernel, or a server, is asked to copy by one call. */
+#define PFU_COPY_CALL ((size_t)16 << 20)
+#define PFU_COPY_CALL_NETWORK ((size_t)64 << 20)
+
 /* What has been found out about copies from one file system to another. */
 struct pfu_fspair {
 	dev_t in, out;
@@ -70,6 +74,7 @@ struct pfu_data {
 	enum pfu_sparse sparse;
 	enum pfu_reflink reflink;
 	struct pfu_fspair *pair;
+	size_t call_size;	  /* one copy_file_range(2) moves no more, so that a run can be cancelled in time */
 	char *buf;		  /* for read and write */
 	size_t buf_size;
 	const atomic_bool *cancel; /* or NULL */

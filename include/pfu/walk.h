@@ -23,6 +23,7 @@
 #include <pfu/filter.h>
 #include <pfu/fsys.h>
 #include <pfu/pool.h>
+#include <pfu/tally.h>
 #include <pfu/rate.h>
 #include <pfu/atomic.h>
 #include <stdbool.h>
@@ -43,6 +44,7 @@ struct pfu_local {
 	struct pfu_closer closer;
 	bool own_table; /* this thread's descriptors are its own */
 	struct pfu_dirfd *at[2]; /* the user's: directories in use between begin() and end() */
+	struct pfu_counts *counts; /* or NULL: nobody wants to know */
 	uint64_t moved; /* bytes that the user of the walk has moved; tells what an entry costs */
 	char *dirbuf;	/* for listing; made when first needed */
 	char *iobuf;	/* see pfu_local_iobuf() */
@@ -136,6 +138,7 @@ struct pfu_walk_options {
 	size_t bound;	      /* bytes of entries and directories that may wait to be worked on; 0: 12 MiB */
 	size_t iobuf_size;    /* bytes of each worker's pfu_local_iobuf() */
 	const atomic_bool *cancel; /* set from outside to end the run soon; or NULL */
+	struct pfu_tally *tally; /* what each worker counts in; or NULL */
 	const struct pfu_limits *limits; /* that the user of the walk keeps to; or NULL */
 	void *ctx;	      /* for the user; pfu_walk_ctx() */
 };

@@ -88,6 +88,9 @@ static void filter_message(void *ctx, enum pfu_severity severity, int errnum, co
 {
 	struct copying *c = ctx;
 
+	/* What a signal interrupted has not failed for any other reason. */
+	if (errnum == EINTR && c->options->cancel && atomic_load(c->options->cancel))
+		return;
 	if ((errnum == ENOSPC || errnum == EDQUOT) &&
 		atomic_fetch_add(&c->no_space, 1) >= NO_SPACE_TOLD)
 		return;
@@ -186,6 +189,7 @@ static bool run(struct copying *c)
 		.sort = true,
 		.iobuf_size = PFU_COPY_BUFFER_NETWORK, /* touched only as far as a file needs it */
 		.cancel = o->cancel,
+		.tally = o->tally,
 		.limits = &c->limits,
 		.ctx = c,
 	};

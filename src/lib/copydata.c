@@ -11,8 +11,6 @@
 #include <string.h>
 #include <unistd.h>
 
-/* One call moves at most so much, so that a run can be cancelled in good time. */
-#define CALL_MAX ((size_t)64 << 20)
 /* With --sparse=always this many zeros, aligned, become a hole. */
 #define ZEROS_MIN ((size_t)4096)
 /* "At the descriptor's offset". */
@@ -122,7 +120,7 @@ static int write_all(struct pfu_data *d, const char *buf, size_t size, off_t to)
 		ssize_t n = to == HERE ? d->fs->write(d->out, buf, size)
 				       : d->fs->pwrite(d->out, buf, size, to);
 
-		if (n < 0 && errno == EINTR)
+		if (n < 0 && errno == EINTR && !is_cancelled(d))
 			continue;
 		if (n == 0)
 			errno = ENOSPC; /* a write that does nothing would be tried for ever */
@@ -210,7 +208,7 @@ static enum pfu_data_failure copy_bytes(struct pfu_data *d, off_t from, off_t to
 	/* What is to be summed has to come through here. */
 	while (left > 0 && !d->summer &&
 		!atomic_load_explicit(&d->pair->no_copy_range, memory_order_relaxed)) {
-		size_t want = piece(d, left, CALL_MAX);
+		size_t want = piece(d, left, d->call_size);
 		ssize_t n;
 
 		if (!may_move(d, want))

@@ -259,6 +259,7 @@ static bool prepare_target(struct item *it, struct cp_node *cn)
 	else
 		ok = use_directory(it, cn, &t);
 out:
+	pfu_count(it->l->counts, ok ? PFU_COUNT_DIRECTORIES : PFU_COUNT_FAILED, 1);
 	if (!ok && is_top(cn))
 		pfu_known_forget(it->c, cn->operand);
 	if (!ok && t.backup)

@@ -99,6 +99,9 @@ static enum outcome make(struct item *it, const struct stat *st, struct target *
 	}
 	if (first)
 		pfu_item_links_done(it, st, ok);
+	if (ok)
+		pfu_count(it->l->counts, is_link || o->symbolic_link || o->hard_link ? PFU_COUNT_LINKS :
+							     PFU_COUNT_SPECIAL, 1);
 	return ok ? COPIED : FAILED;
 }
 
@@ -132,11 +135,15 @@ static enum outcome copy_carefully(struct item *it)
 	if (!may_go_on(it))
 		return FAILED;
 	outcome = pfu_check_target(it, &st, &t);
+	if (outcome == COPIED)
+		pfu_count(it->l->counts, PFU_COUNT_SKIPPED, 1);
 	if (outcome != GO_ON)
 		return outcome;
 	outcome = pfu_link_to_copy(it, &st, &t, &first);
 	if (outcome != PARKED)
 		pfu_say_copied(it, t.backup);
+	if (outcome == COPIED)
+		pfu_count(it->l->counts, PFU_COUNT_LINKS, 1);
 	if (outcome == GO_ON)
 		outcome = make(it, &st, &t, first);
 	/* One that was put aside comes here again, and may fail then. */
@@ -158,5 +165,7 @@ enum outcome pfu_copy_entry(struct item *it)
 		outcome = may_go_on(it) ? pfu_copy_file(it, NULL, NULL, false) : FAILED;
 	if (outcome == CHANGED)
 		outcome = copy_carefully(it);
+	if (outcome == FAILED)
+		pfu_count(it->l->counts, PFU_COUNT_FAILED, 1);
 	return outcome;
 }

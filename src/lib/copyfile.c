@@ -217,6 +217,7 @@ static struct pfu_data data_of(struct item *it, struct file *f)
 			(plain || o->reflink == PFU_REFLINK_ALWAYS) && !f->sums ? o->reflink
 									     : PFU_REFLINK_NEVER,
 		.pair = f->pair,
+		.call_size = is_network(it, f) ? PFU_COPY_CALL_NETWORK : PFU_COPY_CALL,
 		.buf_size = is_network(it, f) ? PFU_COPY_BUFFER_NETWORK : PFU_COPY_BUFFER,
 		.cancel = o->cancel,
 		.moved = &it->l->moved,
@@ -343,22 +344,53 @@ static bool verify(struct item *it, struct file *f)
 	       pfu_verify_copy(it, steady ? &f->st : NULL, f->in, f->out, f->sums, size);
 }
 
+/* Whether the open target is still what has its name: another process may have put something there. */
+static bool is_there(const struct item *it, const struct file *f)
+{
+	struct stat open, named;
+
+	return it->c->fs->fstat(f->out, &open) == 0 &&
+	       it->c->fs->fstatat(it->dfd, it->dname, &named, AT_SYMLINK_NOFOLLOW) == 0 &&
+	       open.st_dev == named.st_dev && open.st_ino == named.st_ino;
+}
+
+/*
+ * Half a file must not be taken for a whole one: a new one goes.  What was said of the failure
+ * may have been about the source; and of a signal nothing has been said.
+ */
+static void deal_with_half(struct item *it, const struct file *f, bool there)
+{
+	bool cancelled = pfu_local_cancelled(it->l);
+
+	if (f->made && there && it->c->fs->unlinkat(it->dfd, it->dname, 0) == 0) {
+		if (cancelled)
+			pfu_fail_target(it, 0, "removed %q, which was not complete");
+	} else if (f->made ? there && errno != ENOENT :
+			     S_ISREG(f->before.st_mode) && !it->c->options->attributes_only) {
+		pfu_fail_target(it, 0, "%q is not complete");
+	}
+}
+
 /* Ends a file whose data is there, or could not be copied. */
 static bool finish(struct item *it, struct file *f, bool data_ok)
 {
 	/* What is not as it should be does not get the time by which it would pass for a copy. */
 	bool ok = data_ok && verify(it, f) && apply_attributes(it, f);
+	bool there = data_ok || is_there(it, f);
 
 	close_source(it, f);
 	if (!close_target(it, f))
 		ok = data_ok = false;
-	/* Half a file must not be taken for a whole one. */
 	f->whole = data_ok && f->made;
-	if (!data_ok && f->made)
-		(void)it->c->fs->unlinkat(it->dfd, it->dname, 0);
+	if (!data_ok)
+		deal_with_half(it, f, there);
 	if (ok && f->sums)
 		pfu_note_checksum(it, f->sums);
 	pfu_sums_free(f->sums);
+	if (ok) {
+		pfu_count(it->l->counts, PFU_COUNT_FILES, 1);
+		pfu_count(it->l->counts, PFU_COUNT_BYTES, (uint64_t)f->st.st_size);
+	}
 	if (f->first)
 		pfu_item_links_done(it, &f->st, ok);
 	return ok;
@@ -568,7 +600,8 @@ static void help(struct split *s, struct pfu_local *l)
 				expect_order(&it, &f);
 			copy_ranges(s, &it, &f);
 			if (leave_split(s)) {
-				(void)finish_split(s, &it, &f);
+				if (!finish_split(s, &it, &f))
+					pfu_count(l->counts, PFU_COUNT_FAILED, 1);
 			} else if (s->own_tables) {
 				pfu_closer_add(&l->closer, f.in);
 				(void)close_target(&it, &f);
@@ -786,6 +819,8 @@ static enum outcome copy_opened(struct item *it, const struct stat *known, struc
 
 	if (outcome == GO_ON && !known) {
 		outcome = pfu_link_to_copy(it, &f.st, NULL, &f.first);
+		if (outcome == COPIED)
+			pfu_count(it->l->counts, PFU_COUNT_LINKS, 1);
 		if (outcome != PARKED)
 			pfu_say_copied(it, NULL);
 		if (outcome != GO_ON) {

@@ -125,8 +125,15 @@ static void start_thread(struct pfu_pool *pool)
 	int err;
 
 	init_worker(pool, pool->started);
-	/* Signals are for the program's own thread: it alone knows what they mean. */
+	/*
+	 * Signals are for the program's own thread: it alone knows what they mean.  But what a
+	 * thread's own write brings about comes to it as it would come to that one; and by
+	 * SIGURG, which means nothing by itself, the program can interrupt what a thread waits for.
+	 */
 	sigfillset(&all);
+	sigdelset(&all, SIGPIPE);
+	sigdelset(&all, SIGXFSZ);
+	sigdelset(&all, SIGURG);
 	pthread_sigmask(SIG_SETMASK, &all, &old);
 	pthread_attr_init(&attr);
 	pthread_attr_setstacksize(&attr, STACK_SIZE);

@@ -80,9 +80,13 @@ static struct removal *removal_of(const struct pfu_local *l)
 static void complain(struct removal *r, const struct pfu_dir *dir, const char *name, int err,
 		     const char *format)
 {
-	char *path = pfu_dir_path(dir, name);
+	char *path;
 
 	atomic_store(&r->failed, true);
+	/* What a signal interrupted has not failed for any other reason. */
+	if (err == EINTR && r->options->cancel && atomic_load(r->options->cancel))
+		return;
+	path = pfu_dir_path(dir, name);
 	pfu_message(r->report, PFU_ERROR, err, format,
 		    path ? path : name && *name ? name : dir->name);
 	free(path);
@@ -341,6 +345,7 @@ static enum pfu_did entry(struct pfu_local *l, struct pfu_node *node, const stru
 		return PFU_DONE; /* cancelled: the directory stays */
 	look_up(r, node, fd, e->name);
 	if (r->fs->unlinkat(fd, e->name, 0) == 0) {
+		pfu_count(l->counts, PFU_COUNT_FILES, 1);
 		note_progress(node);
 		say_removed(r, node->dir, e->name, "removed %q");
 		return PFU_DONE;
@@ -444,8 +449,11 @@ static int unlink_node(struct pfu_local *l, struct rm_node *rn, int flags)
 }
 
 /* The node's directory is gone. */
-static void node_removed(struct removal *r, struct rm_node *rn, const char *format)
+static void node_removed(struct pfu_local *l, struct rm_node *rn, const char *format)
 {
+	struct removal *r = removal_of(l);
+
+	pfu_count(l->counts, PFU_COUNT_DIRECTORIES, 1);
 	rn->settled = true;
 	say_removed(r, rn->node.dir, rn->shown, format);
 	if (!is_top(rn))
@@ -535,7 +543,7 @@ static void remove_unopened(struct pfu_local *l, struct rm_node *rn, int err)
 		if (r->asking && !may_try_unopened(l, rn, err))
 			return;
 		if (unlink_node(l, rn, changed ? 0 : AT_REMOVEDIR) == 0) {
-			node_removed(r, rn, changed ? "removed %q" : "removed directory %q");
+			node_removed(l, rn, changed ? "removed %q" : "removed directory %q");
 			return;
 		}
 		if (changed ? errno == ENOENT : !says_little(errno))
@@ -658,7 +666,7 @@ static bool may_enter(struct pfu_local *l, struct rm_node *rn, int fd)
 			"directory") == NO)
 			node_stays(r, rn, 0, NULL);
 		else if (unlink_node(l, rn, AT_REMOVEDIR) == 0)
-			node_removed(r, rn, "removed directory %q");
+			node_removed(l, rn, "removed directory %q");
 		else
 			node_stays(r, rn, errno, "cannot remove %q");
 		return false;
@@ -749,7 +757,7 @@ static bool leave(struct pfu_local *l, struct pfu_node *node)
 	if (rn->pass == 0 && !may_leave(r, rn))
 		return true;
 	if (unlink_node(l, rn, AT_REMOVEDIR) == 0) {
-		node_removed(r, rn, "removed directory %q");
+		node_removed(l, rn, "removed directory %q");
 		return true;
 	}
 	/* Over a network: the reply to a first attempt was lost. */
@@ -782,6 +790,14 @@ static const struct pfu_walk_ops ops = {
 };
 
 /* ---- operands ---- */
+
+/* An operand that nothing was in is gone. */
+static void named_removed(struct pfu_local *l, const char *name, enum pfu_count what,
+			  const char *format)
+{
+	pfu_count(l->counts, what, 1);
+	say_removed(removal_of(l), NULL, name, format);
+}
 
 static void operand_failed(struct removal *r, const char *name, int err)
 {
@@ -843,7 +859,7 @@ static void remove_empty(struct pfu_local *l, const char *name)
 	else if (answer == NO)
 		return;
 	else if (r->fs->unlinkat(AT_FDCWD, name, AT_REMOVEDIR) == 0)
-		say_removed(r, NULL, name, "removed directory %q");
+		named_removed(l, name, PFU_COUNT_DIRECTORIES, "removed directory %q");
 	else
 		operand_failed(r, name, fd < 0 && says_little(errno) ? err : errno);
 }
@@ -964,7 +980,7 @@ static void remove_named(struct pfu_local *l, const char *name)
 	else if (r->options->recursive && is_delicate(name) && is_directory_by_name(r, name))
 		remove_directory(l, name);
 	else if (r->fs->unlinkat(AT_FDCWD, name, 0) == 0)
-		say_removed(r, NULL, name, "removed %q");
+		named_removed(l, name, PFU_COUNT_FILES, "removed %q");
 	else if (leads_to_directory(r, name))
 		remove_directory(l, name);
 	else
@@ -1109,6 +1125,7 @@ static bool run(struct removal *r)
 		.list_ahead = !r->looking,
 		.short_is_end = !(flags & PFU_FS_NETWORK) && !r->asking && !r->looking,
 		.cancel = o->cancel,
+		.tally = o->tally,
 		.limits = &r->limits,
 		.ctx = r,
 	};

@@ -94,6 +94,8 @@ static int worker_start(struct pfu_worker *worker, void *ctx)
 	l->worker = worker;
 	l->walk = w;
 	l->fs = w->options.fs;
+	if (w->options.tally)
+		l->counts = pfu_tally_join(w->options.tally); /* without memory it is not counted */
 	worker->local = l;
 	pfu_closer_init(&l->closer, l->fs, w->own_closer);
 	if (w->dirfds) {

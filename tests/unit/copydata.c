@@ -193,6 +193,7 @@ static void open_source(off_t size)
 		.honest_size = true,
 		.pair = pfu_fspairs_get(&pairs, 1, 2),
 		.buf = buffer,
+		.call_size = PFU_COPY_CALL,
 		.buf_size = sizeof(buffer),
 		.moved = &moved,
 	};
