@@ -322,6 +322,16 @@ def check(run):
     return found
 
 
+# What must not be passed over even where all looks well: data that has been written may not be there in the end.
+# (Other errors of writing may be about how it is tried, those of fsync say that there is no such thing.)
+TOLD = re.compile("(close:E(?!INTR)|(write|pwrite|fsync|syncfs):(EIO|ENOSPC|EDQUOT|EFBIG))(?!.*:any)")
+
+
+def check_told(rule, status):
+    if TOLD.match(rule) and status == 0:
+        yield "the fault was not told of"
+
+
 # Where less is asked for than above: (scenes, rules, what is said), regular expressions that must match all of each,
 # and why.
 EXCEPTIONS = [
