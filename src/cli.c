@@ -27,13 +27,21 @@ static const char *program = "pcp";
 /* Keeps diagnostics and output lines whole and apart. */
 static pthread_mutex_t terminal = PTHREAD_MUTEX_INITIALIZER;
 
+/* Why the last cli_flush() failed; 0: it did not. */
+static int flush_errno;
+
+void cli_flush(void)
+{
+	flush_errno = fflush(stdout) == 0 ? 0 : errno;
+}
+
 /* Output that could not be written is a failure, even at the very end. */
 static void check_streams(void)
 {
 	bool written = __fpending(stdout) != 0, failed = ferror(stdout);
 	int err;
 
-	errno = 0;
+	errno = flush_errno;
 	/* That it was closed from the start matters to those only who had something to say. */
 	if (fclose(stdout) != 0 && (written || errno != EBADF))
 		failed = true;

@@ -27,6 +27,9 @@ const char *cli_program(void);
 /* Prints a diagnostic: the program's name, the text, and, unless errnum is 0, its meaning. */
 void cli_error(int errnum, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
+/* Writes standard output out.  That it could not be is told at exit. */
+void cli_flush(void);
+
 /* Points at --help and exits with status 1. */
 _Noreturn void cli_try_help(void);
 

@@ -139,7 +139,7 @@ void signals_end(const struct pfu_tally *tally, const char *done)
 	struct itimerval never = { { 0, 0 }, { 0, 0 } };
 	int sig;
 
-	fflush(stdout); /* (That may bring about one.  A failure is told of at exit.) */
+	cli_flush(); /* (That may bring about one.) */
 	sig = atomic_load(&caught);
 	if (!sig)
 		return;
