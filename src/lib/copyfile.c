@@ -344,31 +344,34 @@ static bool verify(struct item *it, struct file *f)
 	       pfu_verify_copy(it, steady ? &f->st : NULL, f->in, f->out, f->sums, size);
 }
 
-/* Whether the open target is still what has its name: another process may have put something there. */
-static bool is_there(const struct item *it, const struct file *f)
+/* What has the name of the open target: another process may have put something there. */
+enum presence { GONE, OURS, UNKNOWN };
+
+static enum presence look_for(const struct item *it, const struct file *f)
 {
 	struct stat open, named;
 
-	return it->c->fs->fstat(f->out, &open) == 0 &&
-	       it->c->fs->fstatat(it->dfd, it->dname, &named, AT_SYMLINK_NOFOLLOW) == 0 &&
-	       open.st_dev == named.st_dev && open.st_ino == named.st_ino;
+	if (it->c->fs->fstat(f->out, &open) != 0)
+		return UNKNOWN;
+	if (it->c->fs->fstatat(it->dfd, it->dname, &named, AT_SYMLINK_NOFOLLOW) != 0)
+		return errno == ENOENT ? GONE : UNKNOWN;
+	return open.st_dev == named.st_dev && open.st_ino == named.st_ino ? OURS : GONE;
 }
 
 /*
  * Half a file must not be taken for a whole one: a new one goes.  What was said of the failure
  * may have been about the source; and of a signal nothing has been said.
  */
-static void deal_with_half(struct item *it, const struct file *f, bool there)
+static void deal_with_half(struct item *it, const struct file *f, enum presence presence)
 {
-	bool cancelled = pfu_local_cancelled(it->l);
-
-	if (f->made && there && it->c->fs->unlinkat(it->dfd, it->dname, 0) == 0) {
-		if (cancelled)
+	if (f->made && presence == OURS && it->c->fs->unlinkat(it->dfd, it->dname, 0) == 0) {
+		if (pfu_local_cancelled(it->l))
 			pfu_fail_target(it, 0, "removed %q, which was not complete");
-	} else if (f->made ? there && errno != ENOENT :
-			     S_ISREG(f->before.st_mode) && !it->c->options->attributes_only) {
-		pfu_fail_target(it, 0, "%q is not complete");
+		return;
 	}
+	if (f->made ? presence == UNKNOWN || (presence == OURS && errno != ENOENT) :
+		      S_ISREG(f->before.st_mode) && !it->c->options->attributes_only)
+		pfu_fail_target(it, 0, "%q is not complete");
 }
 
 /* Ends a file whose data is there, or could not be copied. */
@@ -376,14 +379,15 @@ static bool finish(struct item *it, struct file *f, bool data_ok)
 {
 	/* What is not as it should be does not get the time by which it would pass for a copy. */
 	bool ok = data_ok && verify(it, f) && apply_attributes(it, f);
-	bool there = data_ok || is_there(it, f);
+	bool dry = it->c->options->dry_run; /* nothing is there */
+	enum presence presence = data_ok || dry ? OURS : look_for(it, f);
 
 	close_source(it, f);
 	if (!close_target(it, f))
 		ok = data_ok = false;
 	f->whole = data_ok && f->made;
-	if (!data_ok)
-		deal_with_half(it, f, there);
+	if (!data_ok && !dry)
+		deal_with_half(it, f, presence);
 	if (ok && f->sums)
 		pfu_note_checksum(it, f->sums);
 	pfu_sums_free(f->sums);
