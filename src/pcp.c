@@ -43,7 +43,7 @@
  *	src/lib/tune.c     how many threads are useful, found by trial
  *	src/lib/dir.c      directories by descriptor; which of them are open at a time
  *	src/lib/rate.c     limits on files and bytes a second
- *	src/lib/tally.c    how much has been done so far
+ *	src/lib/tally.c    what has been done so far, counted by each worker for itself
  *	src/lib/closer.c   closes descriptors, many at a time
  *	src/lib/fstype.c   what kind of file system this is: local or not, how many workers
  *	src/lib/dryrun.c   a table that changes nothing

@@ -124,10 +124,12 @@ void signals_start(void)
 
 static void say_how_far(const struct pfu_tally *tally, const char *done)
 {
-	unsigned long long files = pfu_tally_sum(tally, PFU_COUNT_FILES) +
-				   pfu_tally_sum(tally, PFU_COUNT_LINKS) +
-				   pfu_tally_sum(tally, PFU_COUNT_SPECIAL);
-	unsigned long long directories = pfu_tally_sum(tally, PFU_COUNT_DIRECTORIES);
+	unsigned long long files, directories;
+	struct pfu_counts counts;
+
+	pfu_tally_read(tally, &counts);
+	directories = counts.n[PFU_COUNT_DIRECTORIES];
+	files = pfu_counts_done(&counts) - directories;
 
 	cli_error(0, "interrupted: %llu %s and %llu %s %s, the rest not", files,
 		  files == 1 ? "file" : "files", directories,

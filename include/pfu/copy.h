@@ -109,7 +109,7 @@ struct pfu_copy_options {
 	bool dry_run; /* nothing is changed: `verbose` tells what would be; `fs` must be the kernel's */
 	mode_t umask;		/* the process's; the library does not touch it */
 	const atomic_bool *cancel; /* set from outside to end soon; or NULL */
-	struct pfu_tally *tally;   /* what has been done is counted there; or NULL */
+	struct pfu_tally *tally; /* what is done is counted there; or NULL */
 	unsigned int workers;	/* 0: chosen by the file systems' kind */
 	unsigned int chunk;	/* 0: chosen by the walker */
 	uint64_t max_rate;	/* entries a second, made, overwritten or looked at; 0: no limit */

@@ -79,6 +79,7 @@ struct pfu_data {
 	size_t buf_size;
 	const atomic_bool *cancel; /* or NULL */
 	uint64_t *moved;	  /* bytes copied are added here */
+	struct pfu_counter *counter; /* and what became of all of them counted there; or NULL */
 	struct pfu_rate *rate;	  /* a limit of bytes a second; or NULL */
 	struct pfu_summer *summer; /* takes what is read, which then is done by read(2); or NULL */
 };

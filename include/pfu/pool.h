@@ -54,6 +54,8 @@ struct pfu_pool_options {
 	int (*worker_start)(struct pfu_worker *worker, void *ctx);
 	/* Called in each thread before it waits for work. */
 	void (*worker_idle)(struct pfu_worker *worker, void *ctx);
+	/* Called when it has done so and goes on; it must not call the pool. */
+	void (*worker_busy)(struct pfu_worker *worker, void *ctx);
 	/* Called in each thread after its last task. */
 	void (*worker_stop)(struct pfu_worker *worker, void *ctx);
 };

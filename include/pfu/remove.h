@@ -41,7 +41,7 @@ struct pfu_remove_options {
 	bool dry_run; /* nothing is removed: `verbose` tells what would be; `fs` must be the kernel's */
 	enum pfu_preserve_root preserve_root;
 	const atomic_bool *cancel; /* set from outside to end soon; or NULL */
-	struct pfu_tally *tally;   /* what has been removed is counted there; or NULL */
+	struct pfu_tally *tally; /* what is done is counted there; or NULL */
 	unsigned int workers; /* 0: chosen by the file systems' kind */
 	unsigned int chunk;   /* 0: chosen by the walker */
 	uint64_t max_rate;    /* entries removed a second; 0: no limit */

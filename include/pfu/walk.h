@@ -23,8 +23,8 @@
 #include <pfu/filter.h>
 #include <pfu/fsys.h>
 #include <pfu/pool.h>
-#include <pfu/tally.h>
 #include <pfu/rate.h>
+#include <pfu/tally.h>
 #include <pfu/atomic.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -44,7 +44,7 @@ struct pfu_local {
 	struct pfu_closer closer;
 	bool own_table; /* this thread's descriptors are its own */
 	struct pfu_dirfd *at[2]; /* the user's: directories in use between begin() and end() */
-	struct pfu_counts *counts; /* or NULL: nobody wants to know */
+	struct pfu_counter *counter; /* of the walk's tally, or NULL */
 	uint64_t moved; /* bytes that the user of the walk has moved; tells what an entry costs */
 	char *dirbuf;	/* for listing; made when first needed */
 	char *iobuf;	/* see pfu_local_iobuf() */
@@ -71,6 +71,7 @@ struct pfu_node {
 	bool guessed;	/* that the listing was complete is a guess (short_is_end) */
 	bool sure;	/* no guess for this one any more */
 	bool shared;	/* share() has been called */
+	bool counted;	/* the tally knows that its listing is to come */
 	/* The user's: set when the directory cannot go; a guess is then made sure. */
 	atomic_bool kept;
 };
@@ -138,8 +139,8 @@ struct pfu_walk_options {
 	size_t bound;	      /* bytes of entries and directories that may wait to be worked on; 0: 12 MiB */
 	size_t iobuf_size;    /* bytes of each worker's pfu_local_iobuf() */
 	const atomic_bool *cancel; /* set from outside to end the run soon; or NULL */
-	struct pfu_tally *tally; /* what each worker counts in; or NULL */
 	const struct pfu_limits *limits; /* that the user of the walk keeps to; or NULL */
+	struct pfu_tally *tally; /* what is found is counted there; or NULL */
 	void *ctx;	      /* for the user; pfu_walk_ctx() */
 };
 

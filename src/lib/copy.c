@@ -212,6 +212,9 @@ static bool run(struct copying *c)
 		pfu_message(c->report, PFU_ERROR, ENOMEM, "cannot start");
 		return false;
 	}
+	/* Operands may be directories, of which nobody knows yet what is in them. */
+	pfu_tally_operands(o->tally, (int64_t)c->count);
+	pfu_tally_listing(o->tally, o->recursive);
 	c->task =
 		(struct pfu_task){.run = pfu_run_operands, .group = pfu_walk_root(c->walk), .work = 1};
 	ok = pfu_walk_run(c->walk, &c->task) == 0;

@@ -63,9 +63,19 @@ static void sum(struct pfu_data *d, size_t bytes, off_t at)
 		pfu_summer_add(d->summer, d->buf, bytes, at);
 }
 
+/* Takes note of bytes that have been written. */
 static void count(struct pfu_data *d, size_t bytes)
 {
 	*d->moved += bytes;
+	pfu_count(d->counter, PFU_COUNT_BYTES, (int64_t)bytes);
+	pfu_count_tick(d->counter);
+}
+
+/* Takes note of a hole that is kept. */
+static void count_hole(struct pfu_data *d, off_t bytes)
+{
+	pfu_count(d->counter, PFU_COUNT_BYTES, bytes);
+	pfu_count(d->counter, PFU_COUNT_HOLES, bytes);
 }
 
 /* How many bytes one call may ask for. */
@@ -150,6 +160,7 @@ static int write_sparse(
 		*hole_at_end = is_zero(buf + at, n);
 		if (!*hole_at_end)
 			continue;
+		pfu_count(d->counter, PFU_COUNT_HOLES, (int64_t)n);
 		if (at > start && write_all(d, buf + start, at - start, to + (off_t)start) != 0)
 			return -1;
 		start = at + n;
@@ -229,6 +240,7 @@ static enum pfu_data_failure copy_bytes(struct pfu_data *d, off_t from, off_t to
 		if (n <= 0)
 			break;
 		count(d, (size_t)n);
+		pfu_count(d->counter, PFU_COUNT_OFFLOADED, n);
 		left -= n;
 	}
 	return read_write(d, in, from == HERE ? left : to, false);
@@ -267,12 +279,16 @@ enum pfu_data_failure pfu_copydata_range(struct pfu_data *d, off_t from, off_t t
 	if (!pfu_copydata_has_holes(d))
 		return copy_bytes(d, from, to);
 	while (from < to) {
+		off_t start = from;
 		int data = next_data(d, &from, &end);
 
 		if (data < 0)
 			return read_write(d, from, to, true);
-		if (data == 0 || from >= to)
+		if (data == 0 || from >= to) {
+			count_hole(d, to - start);
 			break;
+		}
+		count_hole(d, from - start);
 		f = copy_bytes(d, from, end < to ? end : to);
 		if (f != PFU_DATA_OK)
 			return f;
@@ -293,6 +309,8 @@ enum pfu_data_failure pfu_copydata_clone(struct pfu_data *d, bool *done)
 		return PFU_DATA_OK;
 	if (d->fs->clone(d->out, d->in) == 0) {
 		*done = true;
+		pfu_count(d->counter, PFU_COUNT_BYTES, d->size);
+		pfu_count(d->counter, PFU_COUNT_CLONED, d->size);
 		return PFU_DATA_OK;
 	}
 	if (d->reflink == PFU_REFLINK_ALWAYS || is_final(errno) || errno == EIO)

@@ -113,6 +113,7 @@ static bool is_new_directory(struct item *it, struct cp_node *cn)
 		pfu_message(c->report, PFU_WARNING, 0,
 			"warning: source directory %q specified more than once",
 			c->operands[cn->operand].source);
+		pfu_count_item(it, PFU_COUNT_SKIPPED);
 	} else if (c->follow_all || (is_top(cn) && c->follow_operands)) {
 		is_new = true;
 	} else {
@@ -246,11 +247,17 @@ static bool use_directory(struct item *it, struct cp_node *cn, const struct targ
 static bool prepare_target(struct item *it, struct cp_node *cn)
 {
 	struct target t = { .is_new = true };
+	enum outcome outcome = GO_ON;
 	bool ok = false;
 
 	/* (If that was cancelled nothing is entered any more.) */
-	if (!pfu_rate_wait(&it->c->limits.files, 1) ||
-	    (!it->fresh && pfu_check_target(it, &cn->st, &t) != GO_ON) || !is_new_directory(it, cn))
+	if (!pfu_rate_wait(&it->c->limits.files, 1))
+		goto out;
+	if (!it->fresh)
+		outcome = pfu_check_target(it, &cn->st, &t);
+	if (outcome == COPIED)
+		pfu_count_item(it, PFU_COUNT_SKIPPED);
+	if (outcome != GO_ON || !is_new_directory(it, cn))
 		goto out;
 	if (cn->linked && is_cyclic(cn))
 		pfu_fail_source(it, 0, "cannot copy cyclic symbolic link %q");
@@ -259,7 +266,6 @@ static bool prepare_target(struct item *it, struct cp_node *cn)
 	else
 		ok = use_directory(it, cn, &t);
 out:
-	pfu_count(it->l->counts, ok ? PFU_COUNT_DIRECTORIES : PFU_COUNT_FAILED, 1);
 	if (!ok && is_top(cn))
 		pfu_known_forget(it->c, cn->operand);
 	if (!ok && t.backup)
@@ -324,6 +330,7 @@ static bool enter_item(struct item *it, struct cp_node *cn)
 		return false;
 	if (open_errno) {
 		pfu_fail_source(it, open_errno, "cannot access %q");
+		atomic_store(&cn->failed, true);
 		return false;
 	}
 	if (cn->unmade && is_top(cn))
@@ -346,6 +353,8 @@ static bool enter(struct pfu_local *l, struct pfu_node *node)
 	} else {
 		go = enter_item(&it, cn);
 	}
+	/* (Unless it was something else, which has been counted.) */
+	pfu_count_item(&it, cn->dropped ? PFU_COUNT_FAILED : PFU_COUNT_DIRECTORIES);
 	release(l);
 	return go;
 }
@@ -389,8 +398,10 @@ static struct pfu_node *descend(
 	unsigned int flags = c->follow_all && entry->type != DT_DIR ? PFU_DIR_FOLLOW : 0;
 	struct cp_node *cn = new_node(c, up, entry->name, flags, entry->name, up->operand);
 
-	if (!cn)
+	if (!cn) {
+		pfu_count(l->counter, PFU_COUNT_FAILED, 1);
 		return NULL;
+	}
 	cn->linked = up->linked || flags;
 	return &cn->node;
 }
@@ -404,11 +415,14 @@ void pfu_copy_directory(struct item *it)
 	/* Within a directory it is that itself; alone it is no name (POSIX.1-2017, 4.13). */
 	if (it->dname[0] == '\0' && !c->directory) {
 		pfu_fail_target(it, ENOENT, "cannot create directory %q");
+		pfu_count_item(it, PFU_COUNT_FAILED);
 		return;
 	}
 	cn = new_node(c, NULL, it->sname, flags, it->dname, it->operand);
 	if (cn)
 		pfu_walk_submit(c->walk, &cn->node);
+	else
+		pfu_count_item(it, PFU_COUNT_FAILED);
 }
 
 static void identify(struct pfu_local *l, struct pfu_dir *dir)
@@ -450,6 +464,7 @@ static bool begin(struct pfu_local *l, struct pfu_node *node)
 	release(l);
 	path = pfu_dir_path(failed, NULL);
 	atomic_store(&c->failed, true);
+	atomic_store(&cn->failed, true);
 	pfu_message(c->report, PFU_ERROR, err, "cannot access %q", path ? path : failed->name);
 	free(path);
 	return false;
@@ -489,6 +504,7 @@ static void list_failed(struct pfu_local *l, struct pfu_node *node, int errnum)
 	char *path = pfu_dir_path(node->dir, NULL);
 
 	atomic_store(&c->failed, true);
+	atomic_store(&((struct cp_node *)node)->failed, true);
 	pfu_message(
 		c->report, PFU_ERROR, errnum, "cannot access %q", path ? path : node->dir->name);
 	free(path);
@@ -507,7 +523,7 @@ static bool wants_attributes(const struct copying *c, const struct cp_node *cn)
 	       (cn->fresh && (cn->restore || o->no_preserve_mode || (cn->omitted & ~o->umask)));
 }
 
-static void set_attributes(struct pfu_local *l, struct cp_node *cn)
+static bool set_attributes(struct pfu_local *l, struct cp_node *cn)
 {
 	struct copying *c = copying_of(l);
 	struct pfu_dirfd *in = pfu_dirfds_get(l->dirfds, cn->node.dir);
@@ -515,6 +531,7 @@ static void set_attributes(struct pfu_local *l, struct cp_node *cn)
 	struct pfu_fspair *pair = pfu_fspairs_get(&c->pairs, cn->st.st_dev, cn->target_dev);
 	struct pfu_attrs a;
 	struct item it;
+	bool ok = false;
 
 	if (!item_of_node(l, cn, &it) || !to || !pair) {
 		pfu_fail_target(&it, errno, "cannot access %q");
@@ -529,7 +546,8 @@ static void set_attributes(struct pfu_local *l, struct cp_node *cn)
 		a.omitted = cn->omitted;
 		a.restore = cn->restore;
 		a.restore_mode = cn->restore_mode;
-		if (!pfu_attrs_apply(&a))
+		ok = pfu_attrs_apply(&a);
+		if (!ok)
 			atomic_store(&c->failed, true);
 		if (a.out >= 0)
 			pfu_closer_add(&l->closer, a.out);
@@ -539,6 +557,7 @@ static void set_attributes(struct pfu_local *l, struct cp_node *cn)
 		pfu_dirfds_put(l->dirfds, in);
 	if (to)
 		pfu_dirfds_put(l->dirfds, to);
+	return ok;
 }
 
 /* --update=changed: whether a directory that was there has all its attributes still. */
@@ -561,10 +580,14 @@ static bool is_as_it_was(struct pfu_local *l, const struct cp_node *cn)
 static bool leave(struct pfu_local *l, struct pfu_node *node)
 {
 	struct cp_node *cn = (struct cp_node *)node;
+	bool ok = !atomic_load(&cn->failed), complete = !cn->dropped && !pfu_local_cancelled(l);
 
-	if (!cn->dropped && !cn->unmade && !pfu_local_cancelled(l) && wants_attributes(copying_of(l), cn) &&
-		!is_as_it_was(l, cn))
-		set_attributes(l, cn);
+	if (complete && !cn->unmade && wants_attributes(copying_of(l), cn) && !is_as_it_was(l, cn))
+		ok = set_attributes(l, cn) && ok;
+	if (complete && !ok) {
+		pfu_count(l->counter, PFU_COUNT_DIRECTORIES, -1);
+		pfu_count(l->counter, PFU_COUNT_FAILED, 1);
+	}
 	pfu_dirfds_drop(l->dirfds, cn->target);
 	pfu_dir_unref(cn->target);
 	return true;

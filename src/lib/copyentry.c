@@ -97,11 +97,10 @@ static enum outcome make(struct item *it, const struct stat *st, struct target *
 		t->ours = ok;
 		ok = ok && apply_attributes(it, st, t);
 	}
+	if (ok)
+		pfu_count_item(it, is_link || o->symbolic_link || o->hard_link ? PFU_COUNT_LINKS : PFU_COUNT_SPECIAL);
 	if (first)
 		pfu_item_links_done(it, st, ok);
-	if (ok)
-		pfu_count(it->l->counts, is_link || o->symbolic_link || o->hard_link ? PFU_COUNT_LINKS :
-							     PFU_COUNT_SPECIAL, 1);
 	return ok ? COPIED : FAILED;
 }
 
@@ -136,14 +135,14 @@ static enum outcome copy_carefully(struct item *it)
 		return FAILED;
 	outcome = pfu_check_target(it, &st, &t);
 	if (outcome == COPIED)
-		pfu_count(it->l->counts, PFU_COUNT_SKIPPED, 1);
+		pfu_count_item(it, PFU_COUNT_SKIPPED);
 	if (outcome != GO_ON)
 		return outcome;
 	outcome = pfu_link_to_copy(it, &st, &t, &first);
+	if (outcome == COPIED)
+		pfu_count_item(it, PFU_COUNT_LINKS);
 	if (outcome != PARKED)
 		pfu_say_copied(it, t.backup);
-	if (outcome == COPIED)
-		pfu_count(it->l->counts, PFU_COUNT_LINKS, 1);
 	if (outcome == GO_ON)
 		outcome = make(it, &st, &t, first);
 	/* One that was put aside comes here again, and may fail then. */
@@ -166,6 +165,6 @@ enum outcome pfu_copy_entry(struct item *it)
 	if (outcome == CHANGED)
 		outcome = copy_carefully(it);
 	if (outcome == FAILED)
-		pfu_count(it->l->counts, PFU_COUNT_FAILED, 1);
+		pfu_count_item(it, PFU_COUNT_FAILED);
 	return outcome;
 }

@@ -39,6 +39,8 @@ struct file {
 	mode_t omitted;
 	struct pfu_fspair *pair;
 	struct pfu_sums *sums; /* with --verify or --checksum-file */
+	off_t found;		  /* of its bytes, as far as the tally knows; */
+	struct pfu_landed landed; /* and what has been counted as landed */
 	bool first; /* links wait for it */
 	bool alone; /* not to be split */
 };
@@ -221,6 +223,7 @@ static struct pfu_data data_of(struct item *it, struct file *f)
 		.buf_size = is_network(it, f) ? PFU_COPY_BUFFER_NETWORK : PFU_COPY_BUFFER,
 		.cancel = o->cancel,
 		.moved = &it->l->moved,
+		.counter = it->l->counter,
 		.rate = o->bwlimit ? &it->c->limits.bytes : NULL,
 	};
 }
@@ -374,6 +377,18 @@ static void deal_with_half(struct item *it, const struct file *f, enum presence 
 		pfu_fail_target(it, 0, "%q is not complete");
 }
 
+/* Counts a file that has ended. */
+static void count_file(struct item *it, struct file *f, bool data_ok, bool ok)
+{
+	if (!data_ok) {
+		pfu_count_take_back(it->l->counter, &f->landed);
+		pfu_count(it->l->counter, PFU_COUNT_FOUND_BYTES, -f->found);
+	}
+	if (ok && it->c->options->dry_run)
+		pfu_count(it->l->counter, PFU_COUNT_BYTES, f->found);
+	pfu_count_item(it, ok ? PFU_COUNT_FILES : PFU_COUNT_FAILED);
+}
+
 /* Ends a file whose data is there, or could not be copied. */
 static bool finish(struct item *it, struct file *f, bool data_ok)
 {
@@ -391,10 +406,7 @@ static bool finish(struct item *it, struct file *f, bool data_ok)
 	if (ok && f->sums)
 		pfu_note_checksum(it, f->sums);
 	pfu_sums_free(f->sums);
-	if (ok) {
-		pfu_count(it->l->counts, PFU_COUNT_FILES, 1);
-		pfu_count(it->l->counts, PFU_COUNT_BYTES, (uint64_t)f->st.st_size);
-	}
+	count_file(it, f, data_ok, ok);
 	if (f->first)
 		pfu_item_links_done(it, &f->st, ok);
 	return ok;
@@ -428,6 +440,7 @@ struct split {
 	unsigned int refs;    /* the first worker and tasks that have not ended */
 	unsigned int active;  /* workers that have the file open */
 	bool done;            /* the last of them has gone */
+	struct pfu_landed landed; /* by those who have gone */
 	enum pfu_data_failure failure;
 	int err;
 	struct helper helpers[];
@@ -473,6 +486,7 @@ static void note_failure(struct split *s, enum pfu_data_failure failure, int err
 /* Copies ranges until none is left. */
 static void copy_ranges(struct split *s, struct item *it, struct file *f)
 {
+	struct pfu_landed before = pfu_count_landed(it->l->counter);
 	struct pfu_data d = data_of(it, f);
 	enum pfu_data_failure failure;
 	off_t from, to;
@@ -492,6 +506,7 @@ static void copy_ranges(struct split *s, struct item *it, struct file *f)
 		if (failure != PFU_DATA_OK)
 			note_failure(s, failure, errno);
 	}
+	pfu_landed_add(&f->landed, it->l->counter, &before);
 }
 
 /*
@@ -507,6 +522,10 @@ static bool is_about_order(enum pfu_data_failure failure, int err)
 /* Copies all once more, from the first byte to the last. */
 static enum pfu_data_failure start_over(struct item *it, struct file *f, struct pfu_data *d)
 {
+	struct pfu_landed before;
+	enum pfu_data_failure failure;
+
+	pfu_count_take_back(it->l->counter, &f->landed);
 	atomic_store(&f->pair->no_ranges, true);
 	if (it->c->fs->ftruncate(f->out, 0) != 0 || it->c->fs->lseek(f->out, 0, SEEK_SET) != 0)
 		return PFU_DATA_WRITE;
@@ -514,12 +533,16 @@ static enum pfu_data_failure start_over(struct item *it, struct file *f, struct 
 		return PFU_DATA_READ;
 	if (f->sums)
 		pfu_sums_reset(f->sums);
-	return copy_summed(f, d, 0, 0);
+	before = pfu_count_landed(it->l->counter);
+	failure = copy_summed(f, d, 0, 0);
+	pfu_landed_add(&f->landed, it->l->counter, &before);
+	return failure;
 }
 
 /* The last worker copies the last range and does what follows. */
 static bool finish_split(struct split *s, struct item *it, struct file *f)
 {
+	struct pfu_landed before = pfu_count_landed(it->l->counter);
 	enum pfu_data_failure failure = s->failure;
 	struct pfu_data d = data_of(it, f);
 	int err = s->err;
@@ -531,6 +554,8 @@ static bool finish_split(struct split *s, struct item *it, struct file *f)
 			failure = pfu_copydata_extend(&d);
 		err = errno;
 	}
+	pfu_landed_add(&s->landed, it->l->counter, &before);
+	f->landed = s->landed;
 	if (d.buf && is_about_order(failure, err)) {
 		failure = start_over(it, f, &d);
 		err = errno;
@@ -541,11 +566,12 @@ static bool finish_split(struct split *s, struct item *it, struct file *f)
 }
 
 /* Says that a worker has done its part of the file; true: it was the last. */
-static bool leave_split(struct split *s)
+static bool leave_split(struct split *s, const struct file *f)
 {
 	bool last;
 
 	pthread_mutex_lock(&s->lock);
+	pfu_landed_join(&s->landed, &f->landed);
 	last = --s->active == 0;
 	s->done = s->done || last;
 	pthread_mutex_unlock(&s->lock);
@@ -603,9 +629,8 @@ static void help(struct split *s, struct pfu_local *l)
 			if (s->own_tables)
 				expect_order(&it, &f);
 			copy_ranges(s, &it, &f);
-			if (leave_split(s)) {
-				if (!finish_split(s, &it, &f))
-					pfu_count(l->counts, PFU_COUNT_FAILED, 1);
+			if (leave_split(s, &f)) {
+				(void)finish_split(s, &it, &f);
 			} else if (s->own_tables) {
 				pfu_closer_add(&l->closer, f.in);
 				(void)close_target(&it, &f);
@@ -662,6 +687,9 @@ static struct split *split_new(struct item *it, struct file *f, off_t begin, uns
 	if (it->ddir)
 		pfu_dir_ref(it->ddir);
 	s->f = *f;
+	/* What has been counted before is one part among those of all workers. */
+	s->landed = f->landed;
+	s->f.landed = f->landed = (struct pfu_landed){ { 0 } };
 	s->own_tables = it->l->own_table;
 	atomic_init(&s->next, begin);
 	s->range = range_of(it, f);
@@ -723,9 +751,10 @@ static bool copy_split(struct item *it, struct file *f, off_t begin, unsigned in
 	if (n > 0)
 		pfu_pool_submit(pfu_walk_pool(it->c->walk), &s->helpers[0].task);
 	copy_ranges(s, it, f);
-	if (leave_split(s)) {
+	if (leave_split(s, f)) {
 		ok = finish_split(s, it, f);
 	} else if (s->own_tables) {
+		it->counted = true; /* by the last one */
 		close_source(it, f);
 		ok = close_target(it, f);
 		if (!ok)
@@ -772,6 +801,7 @@ static enum pfu_data_failure copy_first(struct item *it, struct file *f, struct 
 static bool copy_and_finish(struct item *it, struct file *f)
 {
 	enum pfu_data_failure failure;
+	struct pfu_landed before = pfu_count_landed(it->l->counter);
 	struct pfu_data d;
 	bool done;
 	off_t begin = 0;
@@ -786,6 +816,8 @@ static bool copy_and_finish(struct item *it, struct file *f)
 	if (failure == PFU_DATA_OK && !done) {
 		if (helpers_for(it, f, 0) > 0) {
 			failure = copy_first(it, f, &d, &begin);
+			pfu_landed_add(&f->landed, it->l->counter, &before);
+			before = pfu_count_landed(it->l->counter);
 			if (failure == PFU_DATA_OK)
 				return copy_split(it, f, begin, helpers_for(it, f, begin));
 		} else {
@@ -794,6 +826,7 @@ static bool copy_and_finish(struct item *it, struct file *f)
 	}
 	if (failure == PFU_DATA_OK)
 		say_how(it, f, &d, done);
+	pfu_landed_add(&f->landed, it->l->counter, &before);
 	return finish(it, f, !data_failed(it, failure, errno));
 }
 
@@ -824,7 +857,7 @@ static enum outcome copy_opened(struct item *it, const struct stat *known, struc
 	if (outcome == GO_ON && !known) {
 		outcome = pfu_link_to_copy(it, &f.st, NULL, &f.first);
 		if (outcome == COPIED)
-			pfu_count(it->l->counts, PFU_COUNT_LINKS, 1);
+			pfu_count_item(it, PFU_COUNT_LINKS);
 		if (outcome != PARKED)
 			pfu_say_copied(it, NULL);
 		if (outcome != GO_ON) {
@@ -840,6 +873,9 @@ static enum outcome copy_opened(struct item *it, const struct stat *known, struc
 			pfu_item_links_done(it, &f.st, false);
 		return outcome;
 	}
+	if (S_ISREG(f.st.st_mode) && !it->c->options->attributes_only)
+		f.found = f.st.st_size;
+	pfu_count(it->l->counter, PFU_COUNT_FOUND_BYTES, f.found);
 	if (!f.made)
 		f.before = t->st;
 	f.pair = pfu_fspairs_get(&it->c->pairs, f.st.st_dev, target_dev(it, &f));

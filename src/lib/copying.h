@@ -88,6 +88,7 @@ struct cp_node {
 	bool linked;  /* reached through a link below the operand: it may be one of those above it */
 	bool fresh;   /* the target was made in this run: nothing is in it but what we put there */
 	bool unmade;  /* --dry-run: it would have been made, and cannot be opened */
+	atomic_bool failed; /* not all of it could be listed, or some entries not be reached */
 	bool dropped; /* no attributes are to be set: it was not made, or is not ours to change */
 	bool restore; /* it was given more than its mode: */
 	mode_t restore_mode;
@@ -114,6 +115,7 @@ struct item {
 	unsigned char type; /* DT_* */
 	uint64_t ino;
 	bool fresh; /* nothing can be at the target */
+	bool counted; /* what has become of it, in the tally; or somebody else will */
 };
 
 /* What is at an item's target. */
@@ -158,6 +160,9 @@ int pfu_stat_source(const struct item *it, struct stat *st);
 
 /* Whether a symbolic link that is the item's source is followed. */
 bool pfu_item_follows(const struct item *it);
+
+/* Counts what has become of an item: PFU_COUNT_FILES, PFU_COUNT_FAILED, and so on.  Once. */
+void pfu_count_item(struct item *it, enum pfu_count what);
 
 /* Fills in what is common of the attributes of an item's copy. */
 struct pfu_attrs pfu_item_attrs(

@@ -102,6 +102,14 @@ void pfu_say_removed(struct item *it)
 		pfu_say_target(it, "removed %q");
 }
 
+void pfu_count_item(struct item *it, enum pfu_count what)
+{
+	/* What is broken off when a run is cancelled has not failed: it is not done. */
+	if (!it->counted && !(what == PFU_COUNT_FAILED && pfu_local_cancelled(it->l)))
+		pfu_count(it->l->counter, what, 1);
+	it->counted = true;
+}
+
 /* ---- its source and target ---- */
 
 bool pfu_item_follows(const struct item *it)

@@ -297,13 +297,21 @@ void pfu_copy_operand(struct pfu_local *l, size_t i, bool again)
 
 	if (c->directory && !d) {
 		pfu_fail_target(&it, errno, "cannot access %q");
+		pfu_count_item(&it, PFU_COUNT_FAILED);
 		return;
 	}
-	if ((filter && pfu_filter_leaves_out(filter, c->fs, op->source, c->follow_operands)) ||
-	    (c->options->parents && !pfu_make_parents(c, it.dfd, op)))
+	if (filter && pfu_filter_leaves_out(filter, c->fs, op->source, c->follow_operands)) {
 		pfu_known_forget(c, i);
-	else if ((again || !is_repeated(&it)) && pfu_copy_entry(&it) == DIRECTORY)
+		pfu_tally_operands(c->options->tally, -1);
+	} else if (c->options->parents && !pfu_make_parents(c, it.dfd, op)) {
+		pfu_known_forget(c, i);
+		pfu_count_item(&it, PFU_COUNT_FAILED);
+	} else if (!again && is_repeated(&it)) {
+		pfu_count_item(&it, PFU_COUNT_SKIPPED);
+	} else if (pfu_copy_entry(&it) == DIRECTORY) {
 		pfu_copy_directory(&it);
+	}
+	pfu_count_tick(l->counter);
 	if (d)
 		pfu_dirfds_put(l->dirfds, d);
 }
@@ -314,6 +322,7 @@ void pfu_run_operands(struct pfu_worker *worker, struct pfu_task *task)
 	struct pfu_local *l = pfu_local(worker);
 	struct copying *c = copying_of(l);
 	size_t i = c->next;
+	bool last;
 
 	if (pfu_local_cancelled(l)) {
 		atomic_store(&c->failed, true);
@@ -331,7 +340,8 @@ void pfu_run_operands(struct pfu_worker *worker, struct pfu_task *task)
 	}
 	c->barrier = false;
 	c->next++;
-	if (c->next < c->count) {
+	last = c->next == c->count;
+	if (!last) {
 		task->next = NULL;
 		/* Directories are put off, so that operands could fill all memory. */
 		if (pfu_pool_full(worker->pool))
@@ -340,4 +350,6 @@ void pfu_run_operands(struct pfu_worker *worker, struct pfu_task *task)
 			pfu_pool_submit(worker->pool, task);
 	}
 	pfu_copy_operand(l, i, false);
+	if (last && c->options->recursive)
+		pfu_tally_listing(c->options->tally, -1);
 }

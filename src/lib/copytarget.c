@@ -215,6 +215,7 @@ static enum outcome leave_alone(struct item *it, const struct stat *st, struct t
 	if (o->interactive != PFU_INTERACTIVE_ASK || may_overwrite(it, t))
 		return GO_ON;
 	say_skipped(it);
+	pfu_count_item(it, PFU_COUNT_SKIPPED);
 	atomic_store(&it->c->failed, true);
 	return FAILED;
 }

@@ -351,6 +351,8 @@ static bool wait_for_work(struct pfu_worker *worker)
 	while ((pool->queue.waiting == 0 || is_enough(pool)) && pool->running > 0)
 		pthread_cond_wait(&pool->wake, &pool->lock);
 	pool->idle--;
+	if (pool->options.worker_busy)
+		pool->options.worker_busy(worker, pool->options.ctx);
 	return true;
 }
 

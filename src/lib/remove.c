@@ -65,6 +65,8 @@ struct rm_node {
 	unsigned int pass;
 	bool protected;	  /* write-protected, when that matters */
 	bool settled;	  /* nothing is left to be done about it */
+	bool gone;	  /* for it was removed */
+	atomic_bool complained; /* something was reported of it */
 	atomic_bool progress; /* something in it has gone in this pass */
 	atomic_uint workers;  /* at its entries just now */
 };
@@ -162,11 +164,16 @@ static void note_progress(struct pfu_node *node)
 }
 
 /* An entry of a node could not be removed. */
-static void entry_failed(struct removal *r, struct pfu_node *node, int dirfd, const char *name,
+static void entry_failed(struct pfu_local *l, struct pfu_node *node, int dirfd, const char *name,
 			 int err)
 {
+	struct removal *r = removal_of(l);
+	bool failed;
+
 	err = reason(r, dirfd, name, err);
-	if (vanished(r, (struct rm_node *)node, err))
+	failed = !vanished(r, (struct rm_node *)node, err);
+	pfu_count(l->counter, failed ? PFU_COUNT_FAILED : PFU_COUNT_SKIPPED, 1);
+	if (!failed)
 		return;
 	keep(node);
 	complain(r, node->dir, name, err, "cannot remove %q");
@@ -258,6 +265,7 @@ static void list_failed(struct pfu_local *l, struct pfu_node *node, int errnum)
 	if (errnum != ESTALE && vanished(r, rn, errnum))
 		return; /* leave() will find out the same */
 	keep(node);
+	atomic_store(&rn->complained, true);
 	complain(r, node->dir, rn->shown, errnum, "cannot remove %q");
 }
 
@@ -293,13 +301,17 @@ static void look_up(struct removal *r, struct pfu_node *node, int dirfd, const c
 }
 
 /* Whether the entry is to stay: the answer was no. */
-static bool stays(struct removal *r, struct pfu_node *node, int dirfd, const struct pfu_entry *e)
+static bool stays(struct pfu_local *l, struct pfu_node *node, int dirfd, const struct pfu_entry *e)
 {
+	struct removal *r = removal_of(l);
 	enum answer answer = may_remove(r, dirfd, node->dir, e->name);
+	bool failed = answer == FAILED && !ignorable(r, errno);
 
 	/* As rm does, which then goes on to the directory and fails there too. */
-	if (answer == FAILED && !ignorable(r, errno))
+	if (failed)
 		complain(r, node->dir, e->name, errno, "cannot remove %q");
+	if (answer != YES)
+		pfu_count(l->counter, failed ? PFU_COUNT_FAILED : PFU_COUNT_SKIPPED, 1);
 	return answer != YES;
 }
 
@@ -327,6 +339,12 @@ static bool is_directory(struct removal *r, int dirfd, const struct pfu_entry *e
 	       S_ISDIR(st.st_mode);
 }
 
+/* What an entry counts as; where the listing did not tell its type, as a file. */
+static enum pfu_count count_of(const struct pfu_entry *e)
+{
+	return e->type == DT_UNKNOWN ? PFU_COUNT_FILES : pfu_count_of(DTTOIF(e->type));
+}
+
 static enum pfu_did entry(struct pfu_local *l, struct pfu_node *node, const struct pfu_entry *e)
 {
 	struct removal *r = removal_of(l);
@@ -339,13 +357,13 @@ static enum pfu_did entry(struct pfu_local *l, struct pfu_node *node, const stru
 			note_question(l);
 		return PFU_DONE;
 	}
-	if (r->asking && stays(r, node, fd, e))
+	if (r->asking && stays(l, node, fd, e))
 		return PFU_DONE;
 	if (!pfu_rate_wait(&r->limits.files, 1))
 		return PFU_DONE; /* cancelled: the directory stays */
 	look_up(r, node, fd, e->name);
 	if (r->fs->unlinkat(fd, e->name, 0) == 0) {
-		pfu_count(l->counts, PFU_COUNT_FILES, 1);
+		pfu_count(l->counter, count_of(e), 1);
 		note_progress(node);
 		say_removed(r, node->dir, e->name, "removed %q");
 		return PFU_DONE;
@@ -361,7 +379,9 @@ static enum pfu_did entry(struct pfu_local *l, struct pfu_node *node, const stru
 		return PFU_DESCEND;
 	/* Over a network: the listing had it, so the reply to a first attempt was lost. */
 	if (err != ENOENT || !r->network)
-		entry_failed(r, node, fd, e->name, err);
+		entry_failed(l, node, fd, e->name, err);
+	else
+		pfu_count(l->counter, count_of(e), 1);
 	return PFU_DONE;
 }
 
@@ -391,6 +411,8 @@ static struct pfu_node *descend(struct pfu_local *l, struct pfu_node *parent,
 	struct rm_node *up = (struct rm_node *)parent;
 	struct rm_node *rn = new_node(removal_of(l), l->walk, up, e->name);
 
+	if (!rn)
+		pfu_count(l->counter, PFU_COUNT_FAILED, 1);
 	return rn ? &rn->node : NULL;
 }
 
@@ -453,8 +475,7 @@ static void node_removed(struct pfu_local *l, struct rm_node *rn, const char *fo
 {
 	struct removal *r = removal_of(l);
 
-	pfu_count(l->counts, PFU_COUNT_DIRECTORIES, 1);
-	rn->settled = true;
+	rn->settled = rn->gone = true;
 	say_removed(r, rn->node.dir, rn->shown, format);
 	if (!is_top(rn))
 		note_progress((struct pfu_node *)rn->node.group.parent);
@@ -471,8 +492,10 @@ static void node_stays(struct removal *r, struct rm_node *rn, int err, const cha
 {
 	rn->settled = true;
 	keep_in_parent(rn);
-	if (format)
-		complain(r, rn->node.dir, rn->shown, err, format);
+	if (!format)
+		return;
+	atomic_store(&rn->complained, true);
+	complain(r, rn->node.dir, rn->shown, err, format);
 }
 
 /* Whether rmdir() only says that the directory is not empty, or nothing to the point. */
@@ -511,6 +534,7 @@ static bool may_try_unopened(struct pfu_local *l, struct rm_node *rn, int err)
 		/* As rm does, which then goes on to the directory above and fails there too. */
 		err = errno;
 		rn->settled = true;
+		atomic_store(&rn->complained, true);
 		complain(r, rn->node.dir, rn->shown, err, "cannot remove %q");
 	} else {
 		protected = write_protected(r, fd, rn->node.dir->name);
@@ -598,8 +622,10 @@ static bool is_node_on_same_device(struct removal *r, struct rm_node *rn, int fd
 	bool same = is_on_same_device(r, fd, path ? path : rn->node.dir->name);
 
 	free(path);
-	if (!same)
+	if (!same) {
 		node_stays(r, rn, 0, NULL);
+		atomic_store(&rn->complained, true);
+	}
 	return same;
 }
 
@@ -742,7 +768,8 @@ static void share(struct pfu_local *l, struct pfu_node *node)
 	}
 }
 
-static bool leave(struct pfu_local *l, struct pfu_node *node)
+/* Removes a directory that has been emptied; false: it is to be listed again. */
+static bool remove_emptied(struct pfu_local *l, struct pfu_node *node)
 {
 	struct rm_node *rn = (struct rm_node *)node;
 	struct removal *r = removal_of(l);
@@ -777,6 +804,25 @@ static bool leave(struct pfu_local *l, struct pfu_node *node)
 	return true;
 }
 
+/* What has become of a directory: it is gone, failed, or stays for what stays in it. */
+static void count_node(struct pfu_local *l, struct rm_node *rn)
+{
+	if (rn->gone)
+		pfu_count(l->counter, PFU_COUNT_DIRECTORIES, 1);
+	else if (atomic_load(&rn->complained))
+		pfu_count(l->counter, PFU_COUNT_FAILED, 1);
+	else if (rn->settled || !pfu_local_cancelled(l))
+		pfu_count(l->counter, PFU_COUNT_SKIPPED, 1);
+}
+
+static bool leave(struct pfu_local *l, struct pfu_node *node)
+{
+	if (!remove_emptied(l, node))
+		return false;
+	count_node(l, (struct rm_node *)node);
+	return true;
+}
+
 static const struct pfu_walk_ops ops = {
 	.descend = descend,
 	.enter = enter,
@@ -791,25 +837,29 @@ static const struct pfu_walk_ops ops = {
 
 /* ---- operands ---- */
 
-/* An operand that nothing was in is gone. */
-static void named_removed(struct pfu_local *l, const char *name, enum pfu_count what,
-			  const char *format)
+static void operand_failed(struct pfu_local *l, const char *name, int err)
 {
-	pfu_count(l->counts, what, 1);
+	struct removal *r = removal_of(l);
+
+	err = reason(r, AT_FDCWD, name, err);
+	pfu_count(l->counter, ignorable(r, err) ? PFU_COUNT_SKIPPED : PFU_COUNT_FAILED, 1);
+	if (!ignorable(r, err))
+		complain(r, NULL, name, err, "cannot remove %q");
+}
+
+static void operand_removed(struct pfu_local *l, const char *name, enum pfu_count what,
+			    const char *format)
+{
+	pfu_count(l->counter, what, 1);
 	say_removed(removal_of(l), NULL, name, format);
 }
 
-static void operand_failed(struct removal *r, const char *name, int err)
-{
-	err = reason(r, AT_FDCWD, name, err);
-	if (ignorable(r, err))
-		return;
-	complain(r, NULL, name, err, "cannot remove %q");
-}
-
 /* Of a path of which the first `len` bytes count. */
-static void refuse_dots(struct removal *r, const char *name)
+static void refuse_dots(struct pfu_local *l, const char *name)
 {
+	struct removal *r = removal_of(l);
+
+	pfu_count(l->counter, PFU_COUNT_FAILED, 1);
 	complain(r, NULL, name, 0, "refusing to remove '.' or '..' directory: skipping %q");
 }
 
@@ -843,35 +893,38 @@ static void remove_empty(struct pfu_local *l, const char *name)
 	if (fd >= 0)
 		pfu_closer_add(&l->closer, fd);
 	if (empty == 0) {
-		operand_failed(r, name, ENOTEMPTY);
+		operand_failed(l, name, ENOTEMPTY);
 		return;
 	}
 	if (pfu_name_is_dots(name, pfu_name_length(name))) {
-		refuse_dots(r, name);
+		refuse_dots(l, name);
 		return;
 	}
 	if (r->options->preserve_root == PFU_PRESERVE_ROOT_ALL && !is_on_same_device(r, AT_FDCWD, name)) {
+		pfu_count(l->counter, PFU_COUNT_FAILED, 1);
 		return;
 	}
 	answer = may_remove_empty(r, name, fd < 0);
 	if (answer == FAILED)
-		operand_failed(r, name, errno);
+		operand_failed(l, name, errno);
 	else if (answer == NO)
-		return;
+		pfu_count(l->counter, PFU_COUNT_SKIPPED, 1);
 	else if (r->fs->unlinkat(AT_FDCWD, name, AT_REMOVEDIR) == 0)
-		named_removed(l, name, PFU_COUNT_DIRECTORIES, "removed directory %q");
+		operand_removed(l, name, PFU_COUNT_DIRECTORIES, "removed directory %q");
 	else
-		operand_failed(r, name, fd < 0 && says_little(errno) ? err : errno);
+		operand_failed(l, name, fd < 0 && says_little(errno) ? err : errno);
 }
 
 /*
  * A link with a slash behind it: it cannot be removed by this name, and what it
  * leads to is not to be emptied.  With -f too, since the name is there.
  */
-static void refuse_link(struct removal *r, const char *name)
+static void refuse_link(struct pfu_local *l, const char *name)
 {
+	struct removal *r = removal_of(l);
 	struct stat st;
 
+	pfu_count(l->counter, PFU_COUNT_FAILED, 1);
 	if (r->fs->fstatat(AT_FDCWD, name, &st, 0) == 0 && is_root(r, &st)) {
 		complain(r, NULL, name, 0,
 			 "it is dangerous to operate recursively on %q (same as '/')");
@@ -895,26 +948,28 @@ static void remove_directory(struct pfu_local *l, const char *name)
 		if (r->options->empty_dirs)
 			remove_empty(l, name);
 		else
-			operand_failed(r, name, EISDIR);
+			operand_failed(l, name, EISDIR);
 		return;
 	}
 	pfu_rate_return(&r->limits.files, 1); /* it counts when it goes */
 	if (pfu_name_is_dots(name, len)) {
-		refuse_dots(r, name);
+		refuse_dots(l, name);
 		return;
 	}
 	bare = strndup(name, len);
 	if (!bare) {
-		operand_failed(r, name, ENOMEM);
+		operand_failed(l, name, ENOMEM);
 	} else if (name[len] == '/' &&
 		   r->fs->fstatat(AT_FDCWD, bare, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
 		   S_ISLNK(st.st_mode)) {
-		refuse_link(r, name);
+		refuse_link(l, name);
 	} else {
 		rn = new_node(r, l->walk, NULL, bare);
 		if (rn) {
 			rn->shown = name[len] == '/' ? "" : NULL;
 			pfu_walk_submit(l->walk, &rn->node);
+		} else {
+			pfu_count(l->counter, PFU_COUNT_FAILED, 1);
 		}
 	}
 	free(bare);
@@ -952,9 +1007,16 @@ static bool is_delicate(const char *name)
 	return name[len] == '/' || pfu_name_is_dots(name, len) || strcmp(name, "/") == 0;
 }
 
+/* Whether to look at an operand only to count it as what it is. */
+static bool is_exact(const struct removal *r)
+{
+	return r->options->tally && r->options->tally->exact;
+}
+
 static void remove_named(struct pfu_local *l, const char *name)
 {
 	struct removal *r = removal_of(l);
+	enum pfu_count what = PFU_COUNT_FILES;
 	enum answer answer = YES;
 	struct stat st;
 
@@ -964,27 +1026,30 @@ static void remove_named(struct pfu_local *l, const char *name)
 	}
 	if (r->asking) {
 		if (r->fs->fstatat(AT_FDCWD, name, &st, AT_SYMLINK_NOFOLLOW) != 0) {
-			operand_failed(r, name, errno);
+			operand_failed(l, name, errno);
 			return;
 		}
 		if (S_ISDIR(st.st_mode)) {
 			remove_directory(l, name);
 			return;
 		}
+		what = pfu_count_of(st.st_mode);
 		answer = may_remove(r, AT_FDCWD, NULL, name);
+	} else if (is_exact(r) && r->fs->fstatat(AT_FDCWD, name, &st, AT_SYMLINK_NOFOLLOW) == 0) {
+		what = pfu_count_of(st.st_mode);
 	}
 	if (answer == FAILED)
-		operand_failed(r, name, errno);
+		operand_failed(l, name, errno);
 	else if (answer == NO)
-		return;
+		pfu_count(l->counter, PFU_COUNT_SKIPPED, 1);
 	else if (r->options->recursive && is_delicate(name) && is_directory_by_name(r, name))
 		remove_directory(l, name);
 	else if (r->fs->unlinkat(AT_FDCWD, name, 0) == 0)
-		named_removed(l, name, PFU_COUNT_FILES, "removed %q");
+		operand_removed(l, name, what, "removed %q");
 	else if (leads_to_directory(r, name))
 		remove_directory(l, name);
 	else
-		operand_failed(r, name, errno);
+		operand_failed(l, name, errno);
 }
 
 /* Whether an operand would bring up a question; of a directory that is found out below it. */
@@ -1012,8 +1077,11 @@ static void remove_operand(struct pfu_local *l, size_t i)
 	const struct pfu_filter *filter = removal_of(l)->options->filter;
 	char *shorter;
 
-	if (filter && pfu_filter_leaves_out(filter, l->fs, name, false))
+	if (filter && pfu_filter_leaves_out(filter, l->fs, name, false)) {
+		if (l->counter)
+			pfu_tally_operands(removal_of(l)->options->tally, -1);
 		return;
+	}
 	if (name[len] == '\0' || name[len + 1] == '\0') {
 		work_on(l, name);
 		return;
@@ -1022,7 +1090,7 @@ static void remove_operand(struct pfu_local *l, size_t i)
 	if (shorter)
 		work_on(l, shorter);
 	else
-		operand_failed(removal_of(l), name, ENOMEM);
+		operand_failed(l, name, ENOMEM);
 	free(shorter);
 }
 
@@ -1069,6 +1137,7 @@ static void run_operands(struct pfu_worker *worker, struct pfu_task *task)
 {
 	struct pfu_local *l = pfu_local(worker);
 	struct removal *r = removal_of(l);
+	bool last;
 	size_t i;
 
 	if (pfu_local_cancelled(l)) {
@@ -1083,7 +1152,8 @@ static void run_operands(struct pfu_worker *worker, struct pfu_task *task)
 	}
 	r->barrier = false;
 	r->next++;
-	if (r->next < r->count) {
+	last = r->next == r->count;
+	if (!last) {
 		task->next = NULL;
 		/* Directories are put off, so that operands could fill all memory. */
 		if (pfu_pool_full(worker->pool))
@@ -1092,6 +1162,9 @@ static void run_operands(struct pfu_worker *worker, struct pfu_task *task)
 			pfu_pool_submit(worker->pool, task);
 	}
 	remove_operand(l, i);
+	pfu_count_tick(l->counter);
+	if (last && l->counter)
+		pfu_tally_listing(r->options->tally, r->options->recursive ? -1 : 0);
 }
 
 /* What kind of file system the operands are on, by the first of them that is there. */
@@ -1125,8 +1198,8 @@ static bool run(struct removal *r)
 		.list_ahead = !r->looking,
 		.short_is_end = !(flags & PFU_FS_NETWORK) && !r->asking && !r->looking,
 		.cancel = o->cancel,
-		.tally = o->tally,
 		.limits = &r->limits,
+		.tally = r->looking ? NULL : o->tally,
 		.ctx = r,
 	};
 	struct pfu_walk *walk;
@@ -1141,6 +1214,9 @@ static bool run(struct removal *r)
 		pfu_message(r->report, PFU_ERROR, ENOMEM, "cannot start");
 		return false;
 	}
+	/* Operands may be directories, of which nobody knows yet what is in them. */
+	pfu_tally_operands(wo.tally, (int64_t)r->count);
+	pfu_tally_listing(wo.tally, o->recursive);
 	r->task = (struct pfu_task){ .run = run_operands, .group = pfu_walk_root(walk), .work = 1 };
 	r->next = 0;
 	r->prefix = NULL;

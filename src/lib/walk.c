@@ -94,10 +94,11 @@ static int worker_start(struct pfu_worker *worker, void *ctx)
 	l->worker = worker;
 	l->walk = w;
 	l->fs = w->options.fs;
-	if (w->options.tally)
-		l->counts = pfu_tally_join(w->options.tally); /* without memory it is not counted */
 	worker->local = l;
 	pfu_closer_init(&l->closer, l->fs, w->own_closer);
+	l->counter = pfu_tally_join(w->options.tally);
+	if (w->options.tally && !l->counter)
+		goto fail;
 	if (w->dirfds) {
 		l->dirfds = w->dirfds;
 		return 0;
@@ -122,6 +123,13 @@ static void worker_idle(struct pfu_worker *worker, void *ctx)
 {
 	(void)ctx;
 	pfu_closer_flush(&pfu_local(worker)->closer);
+	pfu_count_busy(pfu_local(worker)->counter, false);
+}
+
+static void worker_busy(struct pfu_worker *worker, void *ctx)
+{
+	(void)ctx;
+	pfu_count_busy(pfu_local(worker)->counter, true);
 }
 
 static void worker_stop(struct pfu_worker *worker, void *ctx)
@@ -129,6 +137,7 @@ static void worker_stop(struct pfu_worker *worker, void *ctx)
 	struct pfu_local *l = worker->local;
 
 	(void)ctx;
+	pfu_count_busy(l->counter, false);
 	if (l->own_table)
 		pfu_dirfds_free(l->dirfds);
 	pfu_closer_flush(&l->closer);
@@ -243,6 +252,7 @@ struct pfu_walk *pfu_walk_new(const struct pfu_walk_options *options)
 		.ctx = w,
 		.worker_start = worker_start,
 		.worker_idle = worker_idle,
+		.worker_busy = worker_busy,
 		.worker_stop = worker_stop,
 	};
 	w->scope = options->filter ? pfu_filter_top(options->filter) : NULL;
@@ -325,6 +335,14 @@ void pfu_walk_share(struct pfu_local *l, struct pfu_node *node)
 	node->shared = true;
 }
 
+/* Tells the tally whether more of the node's entries are to be found. */
+static void count_listing(struct pfu_node *node, bool open)
+{
+	if (node->counted != open)
+		pfu_tally_listing(node->walk->options.tally, open ? 1 : -1);
+	node->counted = open;
+}
+
 /* Hands in the listing of a node as work in the node itself. */
 static void submit_listing(struct pfu_local *l, struct pfu_node *node)
 {
@@ -334,6 +352,7 @@ static void submit_listing(struct pfu_local *l, struct pfu_node *node)
 	node->listing.next = NULL; /* what was behind it when it waited last */
 	if (!node->refused)
 		pfu_walk_share(l, node);
+	count_listing(node, true);
 	pfu_pool_submit(l->walk->pool, &node->listing);
 }
 
@@ -429,7 +448,9 @@ void pfu_node_init(struct pfu_walk *walk, struct pfu_node *node, struct pfu_node
 	node->scope = NULL;
 	node->position = 0;
 	node->entered = node->refused = node->listed = node->guessed = node->sure = node->shared = false;
+	node->counted = false;
 	atomic_init(&node->kept, false);
+	count_listing(node, true);
 }
 
 void pfu_walk_submit(struct pfu_walk *walk, struct pfu_node *node)
@@ -633,15 +654,17 @@ static bool work_on(struct pfu_local *l, struct chunk *c)
 		if (e->d_name[0] == '\0')
 			continue;
 		before = l->moved;
-		if (!is_left_out_late(l, node, e) &&
-		    ((in_order && e->d_type == DT_DIR) ||
-		     ops->entry(l, node, &entry) == PFU_DESCEND) &&
-		    descend(l, c, &entry)) {
+		if (is_left_out_late(l, node, e))
+			pfu_count(l->counter, PFU_COUNT_FOUND, -1);
+		else if (((in_order && e->d_type == DT_DIR) ||
+			  ops->entry(l, node, &entry) == PFU_DESCEND) &&
+			 descend(l, c, &entry)) {
 			ops->end(l, node);
 			return false;
 		}
 		done++;
 		pfu_pool_did(l->worker, 1 + (l->moved - before) / THING_BYTES);
+		pfu_count_tick(l->counter);
 		if (c->count > done && worth_splitting(l, c->count - done, l->moved - moved))
 			split(l, c, c->count - done);
 	}
@@ -713,7 +736,7 @@ static bool is_passed_over(struct lister *li, const struct pfu_dirent *e)
 static void cut(struct lister *li, char *buf, size_t size)
 {
 	struct pfu_walk *w = li->l->walk;
-	unsigned int most = w->options.chunk, count = 0, files = 0;
+	unsigned int most = w->options.chunk, count = 0, files = 0, dirs = 0;
 	size_t at, start = 0;
 
 	for (at = 0; at < size; at += ((struct pfu_dirent *)(void *)(buf + at))->d_reclen) {
@@ -726,6 +749,7 @@ static void cut(struct lister *li, char *buf, size_t size)
 			struct pfu_node *child = w->options.ops->descend(li->l, li->node, &entry);
 
 			e->d_name[0] = '\0';
+			dirs++;
 			if (child) {
 				pfu_pool_adopt(w->pool, &child->group);
 				add_task(li, &child->listing);
@@ -734,6 +758,7 @@ static void cut(struct lister *li, char *buf, size_t size)
 			files++;
 		}
 	}
+	pfu_count(li->l->counter, PFU_COUNT_FOUND, files + dirs);
 	if (most == 0 && w->options.network) {
 		most = files / (2 * pfu_pool_wanted(w->pool));
 		most = most < 1 ? 1 : most > CHUNK_NETWORK ? CHUNK_NETWORK : most;
@@ -797,6 +822,7 @@ static void append(struct lister *li, char *buf, size_t size)
 {
 	struct chunk *c = li->last, *grown;
 	size_t old = c ? c->size : 0, at;
+	unsigned int before;
 
 	if (old + size > li->room) {
 		size_t room = 2 * old + size;
@@ -811,6 +837,7 @@ static void append(struct lister *li, char *buf, size_t size)
 		c = li->last = grown;
 		li->room = room;
 	}
+	before = c->count;
 	for (at = 0; at < size; at += ((struct pfu_dirent *)(void *)(buf + at))->d_reclen) {
 		struct pfu_dirent *e = (struct pfu_dirent *)(void *)(buf + at);
 
@@ -820,6 +847,7 @@ static void append(struct lister *li, char *buf, size_t size)
 		c->size += e->d_reclen;
 		c->count++;
 	}
+	pfu_count(li->l->counter, PFU_COUNT_FOUND, c->count - before);
 }
 
 /* In order: makes a task of what has been listed. */
@@ -930,14 +958,19 @@ static void run_listing(struct pfu_worker *worker, struct pfu_task *task)
 	bool ended;
 
 	li.end = &li.first;
-	if (!prepare_listing(l, node))
+	if (!prepare_listing(l, node)) {
+		count_listing(node, false);
 		return;
+	}
 	d = pfu_dirfds_get(l->dirfds, node->dir);
 	if (!d) {
 		l->walk->options.ops->list_failed(l, node, errno);
+		count_listing(node, false);
 		return;
 	}
 	ended = read_listing(&li, d->fd);
+	if (ended)
+		count_listing(node, false);
 	pfu_pool_did(worker, 1);
 	if (!ended && !l->walk->in_order && li.last) {
 		add_task(&li, &li.last->task);
