@@ -24,6 +24,8 @@
  *	  copychanged.c    --update=changed: whether that is the copy already
  *	  copyfile.c       one regular file, by one worker or by several
  *	  copyverify.c     --verify and --checksum-file
+ *	  copyatomic.c     --atomic: names that files have until they are complete
+ *	  copysync.c       --sync
  *	  copylink.c       links: kept between copies, copied, or made instead of copies
  *	  samefile.c       are source and target one file, and does it matter?
  *	  copyitem.c       the names of an entry, and what is said of it
@@ -77,7 +79,8 @@
 #include <unistd.h>
 
 enum {
-	OPT_ATTRIBUTES_ONLY = CLI_LONG_OPTION,
+	OPT_ATOMIC = CLI_LONG_OPTION,
+	OPT_ATTRIBUTES_ONLY,
 	OPT_BWLIMIT,
 	OPT_CHECKSUM_FILE,
 	OPT_COPY_CONTENTS,
@@ -96,6 +99,7 @@ enum {
 	OPT_REMOVE_DESTINATION,
 	OPT_SPARSE,
 	OPT_STRIP_TRAILING_SLASHES,
+	OPT_SYNC,
 	OPT_VERIFY,
 	OPT_HELP,
 	OPT_VERSION,
@@ -104,6 +108,8 @@ enum {
 /* (In this order an ambiguous abbreviation is answered with its possible meanings.) */
 static const struct option long_options[] = {
 	{ "archive", no_argument, NULL, 'a' },
+	{ "at", no_argument, NULL, OPT_ATTRIBUTES_ONLY }, /* as in GNU's; likewise below */
+	{ "atomic", no_argument, NULL, OPT_ATOMIC },
 	{ "attributes-only", no_argument, NULL, OPT_ATTRIBUTES_ONLY },
 	{ "b", optional_argument, NULL, 'b' }, /* what is left of --backup in GNU's */
 	{ "backup", optional_argument, NULL, 'b' },
@@ -142,6 +148,8 @@ static const struct option long_options[] = {
 	{ "sparse", required_argument, NULL, OPT_SPARSE },
 	{ "strip-trailing-slashes", no_argument, NULL, OPT_STRIP_TRAILING_SLASHES },
 	{ "suffix", required_argument, NULL, 'S' },
+	{ "sy", no_argument, NULL, 's' },
+	{ "sync", no_argument, NULL, OPT_SYNC },
 	{ "symbolic-link", no_argument, NULL, 's' },
 	{ "target-directory", required_argument, NULL, 't' },
 	{ "update", optional_argument, NULL, 'u' },
@@ -221,6 +229,8 @@ static void help(void)
 	      "      --context[=CTX]          the same, or that context\n"
 	      "\n"
 	      "Data:\n"
+	      "      --atomic                 write each file under another name first, and\n"
+	      "                                 rename it when it is complete\n"
 	      "      --checksum-file=FILE     write checksums of what was copied to FILE (-:\n"
 	      "                                 standard output), for xxhsum -c\n"
 	      "  -l, --link                   make hard links, no copies\n"
@@ -229,6 +239,7 @@ static void help(void)
 	      "      --sparse=WHEN            make holes: auto (where the source has some; the\n"
 	      "                                 default), always (for any run of zeros), never\n"
 	      "  -s, --symbolic-link          make symbolic links, no copies\n"
+	      "      --sync                   end when all is on stable storage\n"
 	      "      --verify                 read each copy again, compare with what was read\n"
 	      "\n"
 	      "Names:\n"
@@ -481,6 +492,9 @@ static void parse(struct settings *s, int argc, char **argv)
 		case 'Z':
 			set_context(o, optarg);
 			break;
+		case OPT_ATOMIC:
+			o->atomic = true;
+			break;
 		case OPT_ATTRIBUTES_ONLY:
 			o->attributes_only = true;
 			break;
@@ -534,6 +548,9 @@ static void parse(struct settings *s, int argc, char **argv)
 			break;
 		case OPT_SPARSE:
 			set_sparse(o, optarg);
+			break;
+		case OPT_SYNC:
+			o->sync = true;
 			break;
 		case OPT_STRIP_TRAILING_SLASHES:
 			s->strip_slashes = true;

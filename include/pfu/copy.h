@@ -77,6 +77,8 @@ struct pfu_copy_options {
 				   whatever the reason; else only "not supported" is passed over */
 	bool no_preserve_mode;	/* --no-preserve=mode, said last: new files get default modes */
 	bool attributes_only;
+	bool atomic;		/* a file gets its name when it is complete */
+	bool sync;		/* all is on stable storage before pfu_copy() returns */
 	bool force;		/* -f: remove a target that cannot be opened, and try again */
 	bool remove_destination;
 	bool follow_dangling;	/* POSIXLY_CORRECT: write through a target that is a dangling link */

@@ -86,6 +86,7 @@ struct pfu_fsys {
 	int (*fstatfs_type)(int fd, long *type);
 	int (*fdatasync)(int fd);
 	int (*syncfs)(int fd);
+	int (*flock)(int fd, int operation);
 };
 
 /* The kernel's own calls. */

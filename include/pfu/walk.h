@@ -133,6 +133,7 @@ struct pfu_walk_options {
 	 * directory above, and so is work in that one; groups are served in turn.
 	 */
 	bool enter_above, leave_above, in_turn;
+	bool one_table;	      /* all workers share one descriptor table */
 	bool list_ahead;      /* list all (as far as memory is allowed) before any entry is worked on */
 	bool short_is_end;    /* a listing that leaves room in its buffer is taken for complete */
 	bool sort;	      /* with one worker: entries in the order of their inodes */

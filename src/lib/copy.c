@@ -143,6 +143,22 @@ static void say_manner(struct copying *c)
 
 /* ---- a run ---- */
 
+/* --atomic: removes what runs that were killed have left where operands are copied to. */
+static void clean_target(struct copying *c)
+{
+	const char *target = c->operands[0].target, *slash = strrchr(target, '/');
+	char *dir;
+
+	if (c->directory) {
+		pfu_atomic_clean(c->fs, AT_FDCWD, c->directory->name);
+	} else {
+		dir = slash ? strndup(target, (size_t)(slash - target) + 1) : strdup(".");
+		if (dir)
+			pfu_atomic_clean(c->fs, AT_FDCWD, dir);
+		free(dir);
+	}
+}
+
 static bool prepare(struct copying *c, const char *directory)
 {
 	const struct pfu_copy_options *o = c->options;
@@ -163,6 +179,8 @@ static bool prepare(struct copying *c, const char *directory)
 		pfu_dir_identify(c->directory, &c->directory_st);
 	}
 	c->default_acl = may_inherit_acl(c);
+	if (o->atomic && !o->dry_run)
+		clean_target(c);
 	if (o->preserve & PFU_ATTR_LINKS) {
 		c->links = pfu_links_new(!c->follow_operands && (c->count == 1 || pfu_are_siblings(c)));
 		if (!c->links) {
@@ -190,6 +208,7 @@ static bool run(struct copying *c)
 		.iobuf_size = PFU_COPY_BUFFER_NETWORK, /* touched only as far as a file needs it */
 		.cancel = o->cancel,
 		.tally = o->tally,
+		.one_table = o->sync,
 		.limits = &c->limits,
 		.ctx = c,
 	};
@@ -224,6 +243,7 @@ static bool run(struct copying *c)
 		say_manner(c);
 	pfu_walk_free(c->walk);
 	pfu_finish_parents(c);
+	pfu_sync_all(c);
 	return ok;
 }
 

@@ -235,6 +235,8 @@ static bool use_directory(struct item *it, struct cp_node *cn, const struct targ
 		return false;
 	}
 	note_target(it->c, cn, d->fd, &t->st);
+	if (it->c->options->atomic && !it->c->options->dry_run)
+		pfu_atomic_clean(it->c->fs, d->fd, ".");
 	if (is_top(cn))
 		pfu_known_add(it->c, &t->st, cn->operand, pfu_item_target(it), true);
 	cn->default_acl = (it->c->options->preserve & PFU_ATTR_MODE) &&
@@ -265,6 +267,8 @@ static bool prepare_target(struct item *it, struct cp_node *cn)
 		ok = make_directory(it, cn);
 	else
 		ok = use_directory(it, cn, &t);
+	if (ok)
+		pfu_sync_note(it, cn->target_dev);
 out:
 	if (!ok && is_top(cn))
 		pfu_known_forget(it->c, cn->operand);

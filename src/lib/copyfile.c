@@ -35,7 +35,11 @@ struct file {
 	struct stat st;     /* the source */
 	bool made;          /* the target is new, made by us */
 	bool whole;         /* and has all its data */
+	char *temporary;    /* --atomic: the name that it has until it is complete, */
+	char *place;        /* and then */
+	bool replaces;      /* --atomic: there is a file, `before`, which it will replace */
 	struct stat before; /* the target, if it is not */
+	struct stat identity; /* the open target's, where several workers open it */
 	mode_t omitted;
 	struct pfu_fspair *pair;
 	struct pfu_sums *sums; /* with --verify or --checksum-file */
@@ -126,13 +130,73 @@ static int open_new(struct item *it, struct file *f)
 	return -1;
 }
 
+/* Whether the target is written under another name first. */
+static bool is_atomic(const struct item *it, const struct target *t)
+{
+	const struct pfu_copy_options *o = it->c->options;
+
+	return o->atomic && !o->attributes_only && !o->dry_run &&
+	       (!t || t->is_new || S_ISREG(t->st.st_mode));
+}
+
+/* Whether cp would write to what is there: only that is replaced. */
+static bool is_writable(const struct item *it)
+{
+	return it->c->options->force || it->c->fs->faccessat(it->dfd, it->dname, W_OK, AT_EACCESS) == 0;
+}
+
+/* Whether there is a link where a new file is to be; *free: or nothing. */
+static bool is_link_there(const struct item *it, bool *free)
+{
+	struct stat st;
+
+	*free = it->fresh || it->c->fs->fstatat(it->dfd, it->dname, &st, AT_SYMLINK_NOFOLLOW) != 0;
+	return !*free && S_ISLNK(st.st_mode);
+}
+
+/* --atomic: opens a file that is to be the target when it is complete. */
+static bool open_temporary(struct item *it, struct file *f, const struct target *t)
+{
+	mode_t mode = S_IRUSR | S_IWUSR;
+	bool free = false;
+
+	f->made = true;
+	f->replaces = t && !t->is_new;
+	f->omitted = 0;
+	if (f->replaces) {
+		f->before = t->st;
+		if (!is_writable(it))
+			goto failed;
+	} else {
+		mode_t most = it->c->options->no_preserve_mode ? 0666 : 0777;
+
+		f->omitted = pfu_attrs_omit(it->c->options, f->st.st_mode);
+		mode = f->st.st_mode & most & ~f->omitted;
+		if (is_link_there(it, &free) && !it->c->options->follow_dangling) {
+			pfu_fail_target(it, 0, "not writing through dangling symlink %q");
+			return false;
+		}
+	}
+	f->place = free ? strdup(it->dname) : pfu_atomic_place(it);
+	if (!f->place)
+		goto failed;
+	f->out = pfu_atomic_open(it, f->place, access_mode(it) | O_CLOEXEC, mode, &f->temporary);
+	if (f->out >= 0)
+		return true;
+failed:
+	pfu_fail_target(it, errno, "cannot create regular file %q");
+	return false;
+}
+
 static bool open_target(struct item *it, struct file *f, const struct target *t)
 {
 	const struct pfu_copy_options *o = it->c->options;
 	const struct pfu_fsys *fs = it->c->fs;
 
-	f->made = !t || t->is_new;
 	f->out = -1;
+	if (is_atomic(it, t))
+		return open_temporary(it, f, t);
+	f->made = !t || t->is_new;
 	errno = ENOENT;
 	if (!f->made)
 		f->out = fs->openat(it->dfd, it->dname,
@@ -323,6 +387,7 @@ static bool apply_attributes(struct item *it, struct file *f)
 {
 	const struct pfu_copy_options *o = it->c->options;
 	struct pfu_attrs a;
+	struct stat now;
 
 	if (!(o->preserve & ~(unsigned int)PFU_ATTR_LINKS) && !o->no_preserve_mode && !f->omitted)
 		return true;
@@ -330,10 +395,49 @@ static bool apply_attributes(struct item *it, struct file *f)
 	a.in = f->in;
 	a.out = f->out;
 	a.before = f->made ? NULL : &f->before;
+	if (f->replaces && it->c->fs->fstat(f->out, &now) == 0)
+		a.before = &now;
 	a.omitted = f->omitted;
 	if (pfu_attrs_apply(&a))
 		return true;
 	atomic_store(&it->c->failed, true);
+	return false;
+}
+
+/*
+ * --atomic: gives the file what is kept of one that is written over: its mode, owner, access
+ * control list and extended attributes, as far as they can be had.
+ */
+static void take_over_attributes(struct item *it, const struct file *f)
+{
+	struct pfu_copy_options keep = *it->c->options;
+	dev_t dev = f->before.st_dev;
+	struct pfu_fspair *pair = pfu_fspairs_get(&it->c->pairs, dev, dev);
+	struct pfu_attrs a;
+
+	if (!pair)
+		return;
+	a = pfu_item_attrs(it, &f->before, pair);
+	keep.preserve = PFU_ATTR_MODE | PFU_ATTR_OWNERSHIP | PFU_ATTR_XATTR;
+	keep.require = 0;
+	keep.quiet_attributes = true;
+	a.options = &keep;
+	a.privileged = false; /* (nobody is told) */
+	a.source_dir = it->ddir;
+	a.source_name = f->place;
+	a.source_dirfd = it->dfd;
+	a.out = f->out;
+	a.owner_is_right = false;
+	a.default_acl = true;
+	(void)pfu_attrs_apply(&a);
+}
+
+/* --atomic: a file that is complete takes its place. */
+static bool take_place(struct item *it, struct file *f)
+{
+	if (pfu_atomic_place_file(it, f->out, f->temporary, f->place, f->replaces) == 0)
+		return true;
+	pfu_fail_target(it, errno, "cannot create regular file %q");
 	return false;
 }
 
@@ -347,6 +451,12 @@ static bool verify(struct item *it, struct file *f)
 	       pfu_verify_copy(it, steady ? &f->st : NULL, f->in, f->out, f->sums, size);
 }
 
+/* The name that the target has just now. */
+static const char *name_of(const struct item *it, const struct file *f)
+{
+	return f->temporary ? f->temporary : it->dname;
+}
+
 /* What has the name of the open target: another process may have put something there. */
 enum presence { GONE, OURS, UNKNOWN };
 
@@ -356,7 +466,7 @@ static enum presence look_for(const struct item *it, const struct file *f)
 
 	if (it->c->fs->fstat(f->out, &open) != 0)
 		return UNKNOWN;
-	if (it->c->fs->fstatat(it->dfd, it->dname, &named, AT_SYMLINK_NOFOLLOW) != 0)
+	if (it->c->fs->fstatat(it->dfd, name_of(it, f), &named, AT_SYMLINK_NOFOLLOW) != 0)
 		return errno == ENOENT ? GONE : UNKNOWN;
 	return open.st_dev == named.st_dev && open.st_ino == named.st_ino ? OURS : GONE;
 }
@@ -367,11 +477,13 @@ static enum presence look_for(const struct item *it, const struct file *f)
  */
 static void deal_with_half(struct item *it, const struct file *f, enum presence presence)
 {
-	if (f->made && presence == OURS && it->c->fs->unlinkat(it->dfd, it->dname, 0) == 0) {
-		if (pfu_local_cancelled(it->l))
+	if (f->made && presence == OURS && it->c->fs->unlinkat(it->dfd, name_of(it, f), 0) == 0) {
+		if (pfu_local_cancelled(it->l) && !f->temporary)
 			pfu_fail_target(it, 0, "removed %q, which was not complete");
 		return;
 	}
+	if (f->temporary)
+		return; /* nobody takes it for anything */
 	if (f->made ? presence == UNKNOWN || (presence == OURS && errno != ENOENT) :
 		      S_ISREG(f->before.st_mode) && !it->c->options->attributes_only)
 		pfu_fail_target(it, 0, "%q is not complete");
@@ -393,9 +505,17 @@ static void count_file(struct item *it, struct file *f, bool data_ok, bool ok)
 static bool finish(struct item *it, struct file *f, bool data_ok)
 {
 	/* What is not as it should be does not get the time by which it would pass for a copy. */
-	bool ok = data_ok && verify(it, f) && apply_attributes(it, f);
+	bool verified = data_ok && verify(it, f), ok;
 	bool dry = it->c->options->dry_run; /* nothing is there */
-	enum presence presence = data_ok || dry ? OURS : look_for(it, f);
+	enum presence presence;
+
+	if (verified && f->replaces)
+		take_over_attributes(it, f);
+	ok = verified && apply_attributes(it, f);
+	if (f->temporary)
+		data_ok = verified && take_place(it, f);
+	ok = ok && data_ok;
+	presence = data_ok || dry ? OURS : look_for(it, f);
 
 	close_source(it, f);
 	if (!close_target(it, f))
@@ -438,7 +558,9 @@ struct split {
 
 	pthread_mutex_t lock; /* guards the rest */
 	unsigned int refs;    /* the first worker and tasks that have not ended */
-	unsigned int active;  /* workers that have the file open */
+	unsigned int open;    /* workers that have the file open, */
+	unsigned int active;  /* or are about to close it */
+	pthread_cond_t left;  /* one has closed it */
 	bool done;            /* the last of them has gone */
 	struct pfu_landed landed; /* by those who have gone */
 	enum pfu_data_failure failure;
@@ -456,10 +578,13 @@ static void unref(struct split *s)
 	if (!last)
 		return;
 	pthread_mutex_destroy(&s->lock);
+	pthread_cond_destroy(&s->left);
 	pfu_dir_unref(s->it.sdir);
 	pfu_dir_unref(s->it.ddir);
 	free(s->sname);
 	free(s->dname);
+	free(s->f.temporary);
+	free(s->f.place);
 	free(s);
 }
 
@@ -565,15 +690,29 @@ static bool finish_split(struct split *s, struct item *it, struct file *f)
 	return finish(it, f, !data_failed(it, failure, err));
 }
 
-/* Says that a worker has done its part of the file; true: it was the last. */
-static bool leave_split(struct split *s, const struct file *f)
+/*
+ * Says that a worker has done its part of the file; true: it is the last, and has the file open
+ * yet.  The others have closed it by then, so that what came up at that is known.
+ */
+static bool leave_split(struct split *s, struct item *it, struct file *f)
 {
 	bool last;
 
 	pthread_mutex_lock(&s->lock);
 	pfu_landed_join(&s->landed, &f->landed);
-	last = --s->active == 0;
+	last = --s->open == 0;
 	s->done = s->done || last;
+	if (!last && s->own_tables) {
+		pthread_mutex_unlock(&s->lock);
+		close_source(it, f);
+		if (!close_target(it, f))
+			note_failure(s, PFU_DATA_CANCELLED, 0); /* (It has been told.) */
+		pthread_mutex_lock(&s->lock);
+	}
+	s->active--;
+	while (last && s->active > 0)
+		pthread_cond_wait(&s->left, &s->lock);
+	pthread_cond_signal(&s->left);
 	pthread_mutex_unlock(&s->lock);
 	return last;
 }
@@ -584,8 +723,10 @@ static bool join_split(struct split *s)
 
 	pthread_mutex_lock(&s->lock);
 	joined = !s->done;
-	if (joined)
+	if (joined) {
 		s->active++;
+		s->open++;
+	}
 	pthread_mutex_unlock(&s->lock);
 	return joined;
 }
@@ -596,11 +737,12 @@ static bool open_again(struct item *it, struct file *f)
 	struct stat in, out;
 
 	f->in = it->c->fs->openat(it->sfd, it->sname, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0);
-	f->out = it->c->fs->openat(it->dfd, it->dname, access_mode(it) | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0);
+	f->out = it->c->fs->openat(it->dfd, name_of(it, f), access_mode(it) | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0);
 	if (f->in >= 0 && f->out >= 0 && it->c->fs->fstat(f->in, &in) == 0 &&
 		it->c->fs->fstat(f->out, &out) == 0 && in.st_dev == f->st.st_dev &&
-		in.st_ino == f->st.st_ino && out.st_dev == f->before.st_dev &&
-		out.st_ino == f->before.st_ino)
+		in.st_ino == f->st.st_ino && out.st_dev == f->identity.st_dev &&
+		out.st_ino == f->identity.st_ino &&
+		(!f->temporary || pfu_atomic_hold(it->c->fs, f->out) == 0))
 		return true;
 	if (f->in >= 0)
 		it->c->fs->close(f->in);
@@ -629,12 +771,8 @@ static void help(struct split *s, struct pfu_local *l)
 			if (s->own_tables)
 				expect_order(&it, &f);
 			copy_ranges(s, &it, &f);
-			if (leave_split(s, &f)) {
+			if (leave_split(s, &it, &f))
 				(void)finish_split(s, &it, &f);
-			} else if (s->own_tables) {
-				pfu_closer_add(&l->closer, f.in);
-				(void)close_target(&it, &f);
-			}
 		} else if (s->own_tables) {
 			pfu_closer_add(&l->closer, f.in);
 			pfu_closer_add(&l->closer, f.out);
@@ -673,9 +811,14 @@ static struct split *split_new(struct item *it, struct file *f, off_t begin, uns
 		return NULL;
 	s->sname = strdup(it->sname);
 	s->dname = strdup(it->dname);
-	if (!s->sname || !s->dname) {
+	s->f = *f;
+	s->f.temporary = f->temporary ? strdup(f->temporary) : NULL;
+	s->f.place = f->place ? strdup(f->place) : NULL;
+	if (!s->sname || !s->dname || !s->f.temporary != !f->temporary || !s->f.place != !f->place) {
 		free(s->sname);
 		free(s->dname);
+		free(s->f.temporary);
+		free(s->f.place);
 		free(s);
 		return NULL;
 	}
@@ -686,7 +829,6 @@ static struct split *split_new(struct item *it, struct file *f, off_t begin, uns
 		pfu_dir_ref(it->sdir);
 	if (it->ddir)
 		pfu_dir_ref(it->ddir);
-	s->f = *f;
 	/* What has been counted before is one part among those of all workers. */
 	s->landed = f->landed;
 	s->f.landed = f->landed = (struct pfu_landed){ { 0 } };
@@ -697,8 +839,9 @@ static struct split *split_new(struct item *it, struct file *f, off_t begin, uns
 	if (f->sums)
 		s->tail -= s->tail % pfu_sums_block(f->sums);
 	s->refs = 1 + helpers;
-	s->active = 1;
+	s->active = s->open = 1;
 	pthread_mutex_init(&s->lock, NULL);
+	pthread_cond_init(&s->left, NULL);
 	return s;
 }
 
@@ -730,8 +873,7 @@ static bool copy_split(struct item *it, struct file *f, off_t begin, unsigned in
 	/* So that the others can tell whether they have opened the same. */
 	if (it->c->fs->fstat(f->out, &out) != 0)
 		return finish(it, f, !data_failed(it, PFU_DATA_WRITE, errno));
-	if (f->made)
-		f->before = out;
+	f->identity = out;
 	s = split_new(it, f, begin, n);
 	if (!s)
 		return finish(it, f, !data_failed(it, PFU_DATA_READ, ENOMEM));
@@ -751,15 +893,10 @@ static bool copy_split(struct item *it, struct file *f, off_t begin, unsigned in
 	if (n > 0)
 		pfu_pool_submit(pfu_walk_pool(it->c->walk), &s->helpers[0].task);
 	copy_ranges(s, it, f);
-	if (leave_split(s, f)) {
+	if (leave_split(s, it, f))
 		ok = finish_split(s, it, f);
-	} else if (s->own_tables) {
+	else
 		it->counted = true; /* by the last one */
-		close_source(it, f);
-		ok = close_target(it, f);
-		if (!ok)
-			note_failure(s, PFU_DATA_WRITE, EIO);
-	}
 	unref(s);
 	return ok;
 }
@@ -838,7 +975,7 @@ static dev_t target_dev(struct item *it, const struct file *f)
 		return f->before.st_dev;
 	if (it->node)
 		return it->node->target_dev;
-	if (it->c->directory)
+	if (it->c->directory && !it->c->options->parents)
 		return it->c->directory_st.st_dev;
 	return it->c->fs->fstat(f->out, &st) == 0 ? st.st_dev : 0;
 }
@@ -868,6 +1005,7 @@ static enum outcome copy_opened(struct item *it, const struct stat *known, struc
 	if (outcome == GO_ON && !open_target(it, &f, t))
 		outcome = FAILED;
 	if (outcome != GO_ON) {
+		free(f.place);
 		close_source(it, &f);
 		if (f.first)
 			pfu_item_links_done(it, &f.st, false);
@@ -878,6 +1016,7 @@ static enum outcome copy_opened(struct item *it, const struct stat *known, struc
 	pfu_count(it->l->counter, PFU_COUNT_FOUND_BYTES, f.found);
 	if (!f.made)
 		f.before = t->st;
+	pfu_sync_note(it, target_dev(it, &f));
 	f.pair = pfu_fspairs_get(&it->c->pairs, f.st.st_dev, target_dev(it, &f));
 	if (!f.pair)
 		ok = finish(it, &f, !data_failed(it, PFU_DATA_READ, ENOMEM));
@@ -887,6 +1026,8 @@ static enum outcome copy_opened(struct item *it, const struct stat *known, struc
 		ok = copy_and_finish(it, &f);
 	if (t)
 		t->ours = f.whole;
+	free(f.temporary);
+	free(f.place);
 	return ok ? COPIED : FAILED;
 }
 

@@ -65,7 +65,8 @@ struct copying {
 	atomic_bool told_no_link; /* that a link became a copy is told once */
 
 	pthread_mutex_t many_names; /* held by who overwrites a file that other targets may be, too */
-	pthread_mutex_t lock; /* guards the four below */
+	pthread_mutex_t lock; /* guards the five below */
+	struct synced *synced; /* --sync: the file systems that were written to */
 	struct known known;
 	size_t into_itself;       /* 1 + the operand last told to be copied into itself */
 	struct pfu_names created; /* targets of operands that are not directories */
@@ -213,6 +214,35 @@ void pfu_known_forget(struct copying *c, size_t operand);
 char *pfu_known_find(struct copying *c, const struct stat *st, size_t operand, bool top);
 
 void pfu_known_clear(struct copying *c);
+
+/* ---- copyatomic.c ---- */
+
+/*
+ * The name that a target has in the end, where links at it have been followed: malloc'ed,
+ * relative to it->dfd as the target's is.  NULL with errno.
+ */
+char *pfu_atomic_place(const struct item *it);
+
+/* Makes a file with a temporary name beside its place, and holds it.  Its descriptor, or -1 with errno. */
+int pfu_atomic_open(const struct item *it, const char *place, int flags, mode_t mode, char **name);
+
+/* Says that this descriptor, too, is of a file that is being written.  -1: it has been taken for left behind. */
+int pfu_atomic_hold(const struct pfu_fsys *fs, int fd);
+
+/* Has the data written out and gives the file its name, in place of what has it if that is meant.  0, or -1 with errno. */
+int pfu_atomic_place_file(
+	const struct item *it, int fd, const char *name, const char *place, bool replace);
+
+/* Removes what runs that were killed have left in a directory. */
+void pfu_atomic_clean(const struct pfu_fsys *fs, int dirfd, const char *path);
+
+/* ---- copysync.c ---- */
+
+/* With --sync: remembers the file system that the item's target is on (dev; 0: not known) before it is written to. */
+void pfu_sync_note(const struct item *it, dev_t dev);
+
+/* Syncs all of them. */
+void pfu_sync_all(struct copying *c);
 
 /* ---- samefile.c ---- */
 

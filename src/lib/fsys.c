@@ -15,6 +15,7 @@
 #include <sys/sysmacros.h>
 #include <sys/vfs.h>
 #include <sys/xattr.h>
+#include <sys/file.h>
 #include <unistd.h>
 
 #ifndef SYS_fchmodat2
@@ -200,4 +201,5 @@ const struct pfu_fsys pfu_fsys_posix = {
 	.fstatfs_type = posix_fstatfs_type,
 	.fdatasync = fdatasync,
 	.syncfs = syncfs,
+	.flock = flock,
 };

@@ -194,7 +194,7 @@ static int divide_descriptors(struct pfu_walk *w)
 	limit = getrlimit(RLIMIT_NOFILE, &rl) == 0 ? at_most((size_t)rl.rlim_cur, 65536) : 256;
 	limit = limit > FD_RESERVE + each ? limit - FD_RESERVE : each;
 	if ((!o->network || (w->adapt_from ? w->adapt_from : o->workers) * each > limit) &&
-	    (o->workers == 1 || can_unshare(o->fs))) {
+	    (o->workers == 1 || (!o->one_table && can_unshare(o->fs)))) {
 		w->own_dirfds = at_most((limit - FD_IN_HAND) / 2, DIRFDS_OWN);
 		/* Source and target, and the one above each: fewer would push each other out. */
 		if (w->own_dirfds < 4 && limit >= 4 + FD_IN_HAND)
