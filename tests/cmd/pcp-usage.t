@@ -163,7 +163,6 @@ options() {
 	both_refuse --nosuch a b
 	both_refuse --nosuch=x a b
 	both_refuse --no a b
-	both_refuse --s a b
 	both_refuse --r a b
 	both_refuse --p a b
 	both_refuse --verbose=x a b
@@ -304,6 +303,8 @@ own() {
 $try" --c a b
 	refuses "pcp: option '--d' is ambiguous; possibilities: '--debug' '--dereference' '--dry-run'
 $try" --d a b
+	refuses "pcp: option '--s' is ambiguous; possibilities: '--sparse' '--strip-trailing-slashes' '--suffix' '--sy' '--sync' '--symbolic-link'
+$try" --s a b
 	refuses "pcp: option '--v' is ambiguous; possibilities: '--verbose' '--verify' '--version'
 $try" --v a b
 	refuses "pcp: option '--jobs' requires an argument
