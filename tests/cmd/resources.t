@@ -37,8 +37,8 @@ copies_and_removes() {
 
 descriptors() {
 	make_source
-	run prlimit --nofile=4 cat s/hard s/holes
-	ok 'descriptors: the limit strikes' test "$rc" != 0 -o "$(ulimit -n)" -gt 4
+	run prlimit --nofile=3 cat s/hard
+	ok 'descriptors: the limit strikes' test "$rc" != 0
 	copies_and_removes 'descriptors: 16' prlimit --nofile=16
 }
 run_each descriptors
@@ -50,7 +50,8 @@ threads() {
 	rm s/fifo
 	chmod 755 s/d000002/f000002
 	chown -R 65534:65534 s
-	run "${user[@]}" prlimit --nproc=1 bash -c '(true) & wait $!'
+	# (Not a shell: it tries for 15 seconds.)
+	run "${user[@]}" prlimit --nproc=1 timeout 1 true
 	ok 'threads: the limit strikes' test "$rc" != 0
 	for limit in 1 3; do
 		copies_and_removes "threads: $limit" "${user[@]}" prlimit --nproc="$limit"
