@@ -88,8 +88,8 @@ memory() {
 	same 'memory: the copy is whole' s d
 	rm -rf d
 	for mib in 64 24 12; do
-		memory_is_short $mib 20
-		memory_is_short $mib 500
+		memory_is_short "$mib" 20
+		memory_is_short "$mib" 500
 	done
 }
 run_once memory
