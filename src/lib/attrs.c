@@ -282,6 +282,23 @@ static int copy_xattr(const struct pfu_attrs *a, const struct side *from, const 
 }
 
 /*
+ * Without /proc the source has no other name than its path.  It is only read by that, so
+ * that nobody who swaps a directory has something else changed.
+ */
+static bool read_by_path(const struct pfu_attrs *a, struct side *from)
+{
+	char *path = from->fd < 0 && a->source_dir ? pfu_dir_path(a->source_dir, a->source_name) : NULL;
+
+	if (!path) {
+		errno = ENOENT;
+		return false;
+	}
+	free(from->path);
+	from->path = path;
+	return true;
+}
+
+/*
  * Lists the source's attributes, and makes ready to copy them.  An errno: whether there
  * are any is not known; it has been told if it is about more than permissions.
  */
@@ -292,6 +309,8 @@ static int list_source(const struct pfu_attrs *a, struct side *from, struct side
 
 	if (side_init(from, a->in, a->source_dirfd, a->source_name)) {
 		*names = fetch(a, from, NULL, len);
+		if (!*names && errno == ENOENT && read_by_path(a, from))
+			*names = fetch(a, from, NULL, len);
 		if (*names && side_init(to, a->out, a->target_dirfd, a->target_name))
 			return 0;
 		err = *names ? ENOMEM : errno;
