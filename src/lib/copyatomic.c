@@ -103,10 +103,12 @@ int pfu_atomic_open(const struct item *it, const char *place, int flags, mode_t 
 		fd = it->c->fs->openat(it->dfd, *name, flags | O_CREAT | O_EXCL, mode);
 		if (fd >= 0 && is_secured(it, fd))
 			return fd;
-		if (fd >= 0)
+		if (fd >= 0) {
+			(void)it->c->fs->unlinkat(it->dfd, *name, 0);
 			it->c->fs->close(fd);
-		else if (errno != EEXIST)
+		} else if (errno != EEXIST) {
 			break;
+		}
 		free(*name);
 		*name = NULL;
 	}

@@ -165,6 +165,8 @@ static bool open_temporary(struct item *it, struct file *f, const struct target 
 	f->omitted = 0;
 	if (f->replaces) {
 		f->before = t->st;
+		/* Until it has what it is to get, no more than that for its owner. */
+		mode &= it->c->options->preserve & PFU_ATTR_MODE ? f->st.st_mode : t->st.st_mode;
 		if (!is_writable(it))
 			goto failed;
 	} else {
@@ -404,6 +406,14 @@ static bool apply_attributes(struct item *it, struct file *f)
 	return false;
 }
 
+static void say_nothing(void *ctx, enum pfu_severity severity, int errnum, const char *text)
+{
+	(void)ctx;
+	(void)severity;
+	(void)errnum;
+	(void)text;
+}
+
 /*
  * --atomic: gives the file what is kept of one that is written over: its mode, owner, access
  * control list and extended attributes, as far as they can be had.
@@ -413,6 +423,7 @@ static void take_over_attributes(struct item *it, const struct file *f)
 	struct pfu_copy_options keep = *it->c->options;
 	dev_t dev = f->before.st_dev;
 	struct pfu_fspair *pair = pfu_fspairs_get(&it->c->pairs, dev, dev);
+	static const struct pfu_report silent = { .message = say_nothing };
 	struct pfu_attrs a;
 
 	if (!pair)
@@ -422,7 +433,7 @@ static void take_over_attributes(struct item *it, const struct file *f)
 	keep.require = 0;
 	keep.quiet_attributes = true;
 	a.options = &keep;
-	a.privileged = false; /* (nobody is told) */
+	a.report = &silent;
 	a.source_dir = it->ddir;
 	a.source_name = f->place;
 	a.source_dirfd = it->dfd;
