@@ -350,12 +350,14 @@ install: install-programs install-lib
 RENAME = $(if $(PROGRAM_PREFIX),-e 's/\<p\(cp\|rm\)\>/$(PROGRAM_PREFIX)p\1/g' -e '/^\.TH/s/\<P\(CP\|RM\)\>/\U$(PROGRAM_PREFIX)P\1/',-e '')
 
 install-programs: programs
-	$(INSTALL) -d '$(DESTDIR)$(bindir)' '$(DESTDIR)$(mandir)/man1'
+	$(INSTALL) -d '$(DESTDIR)$(bindir)' '$(DESTDIR)$(mandir)/man1' '$(DESTDIR)$(mandir)/man7'
 	for name in pcp prm; do \
 		$(INSTALL) -m 755 bin/$$name '$(DESTDIR)$(bindir)/$(PROGRAM_PREFIX)'$$name && \
 		sed $(RENAME) man/$$name.1 >build/$$name.1 && \
 		$(INSTALL) -m 644 build/$$name.1 '$(DESTDIR)$(mandir)/man1/$(PROGRAM_PREFIX)'$$name.1 || exit 1; \
 	done
+	sed -e '/ tests\//b' $(RENAME) man/pfu-promises.7 >build/pfu-promises.7 # (not the names of tests)
+	$(INSTALL) -m 644 build/pfu-promises.7 '$(DESTDIR)$(mandir)/man7/pfu-promises.7'
 	$(call install_completions,bash,$(bashcompdir)/)
 	$(call install_completions,zsh,$(zshcompdir)/_)
 	$(call install_completions,fish,$(fishcompdir)/,.fish)
@@ -380,7 +382,7 @@ install-bench: bench-tools
 	$(INSTALL) -m 644 man/fsbench.1 '$(DESTDIR)$(mandir)/man1/$(PROGRAM_PREFIX)fsbench.1'
 
 # Directories in which this leaves nothing go too, but not those that are there on every machine.
-INSTALL_DIRS = $(bindir) $(mandir)/man1 $(bashcompdir) $(zshcompdir) $(fishcompdir) $(libdir)/pkgconfig $(includedir)/pfu
+INSTALL_DIRS = $(bindir) $(mandir)/man1 $(mandir)/man7 $(bashcompdir) $(zshcompdir) $(fishcompdir) $(libdir)/pkgconfig $(includedir)/pfu
 KEEP_DIRS    = /|/usr|/usr/local|/usr/local/bin|/usr/local/include|/usr/local/lib|/usr/local/share|/usr/local/share/man
 uninstall:
 	for name in pcp prm fsbench; do \
@@ -388,6 +390,7 @@ uninstall:
 			'$(DESTDIR)$(bashcompdir)/$(PROGRAM_PREFIX)'$$name '$(DESTDIR)$(zshcompdir)/_$(PROGRAM_PREFIX)'$$name \
 			'$(DESTDIR)$(fishcompdir)/$(PROGRAM_PREFIX)'$$name.fish; \
 	done
+	rm -f '$(DESTDIR)$(mandir)/man7/pfu-promises.7'
 	rm -f '$(DESTDIR)$(libdir)/libpfu.a' '$(DESTDIR)$(libdir)/pkgconfig/libpfu.pc'
 	for name in $(notdir $(HEADERS)); do rm -f '$(DESTDIR)$(includedir)/pfu/'$$name; done
 	for dir in $(INSTALL_DIRS:%='$(DESTDIR)%'); do \

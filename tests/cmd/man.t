@@ -44,6 +44,18 @@ pages() {
 	done
 }
 
+# What they promise: each test that is named there is there.
+promises() {
+	local page=$top/man/pfu-promises.7 name missing=
+
+	ok 'promises: mandoc finds no fault' mandoc_silent "$page"
+	ok 'promises: groff finds no fault' groff_silent "$page"
+	for name in $(sed 's/\\//g' "$page" | grep -oE 'tests/[-a-z/.]*[a-z]'); do
+		[ -e "$top/$name" ] || missing+=" $name"
+	done
+	is "$missing" '' 'promises: every test is there'
+}
+
 mandoc_silent() {
 	local said
 	said=$(mandoc -T lint -W warning "$1" 2>&1)
@@ -60,6 +72,6 @@ groff_silent() {
 
 ok 'bin/pcp is there' test -x "$PCP"
 ok 'bin/prm is there' test -x "$PRM"
-need_command 'the manual pages' mandoc && need_command 'the manual pages' man && run_once pages
+need_command 'the manual pages' mandoc && need_command 'the manual pages' man && run_once pages && run_once promises
 
 done_testing
