@@ -41,6 +41,7 @@ install_and_uninstall() {
 		./opt/x/share/fish/vendor_completions.d/fast-prm.fish
 		./opt/x/share/man/man1/fast-pcp.1
 		./opt/x/share/man/man1/fast-prm.1
+		./opt/x/share/man/man7/pfu-promises.7
 		./opt/x/share/zsh/site-functions/_fast-pcp
 		./opt/x/share/zsh/site-functions/_fast-prm
 	END

@@ -79,7 +79,7 @@ ignored() {
 }
 run_each ignored
 
-# started COMMAND...: (SIGINT is ignored in what a script starts in the background) in the background, and until it has read the whole list of signals it catches; sets pid.
+# started COMMAND...: (SIGINT is ignored in what a script starts in the background, SIGHUP below nohup) in the background, and until it has read the whole list of signals it catches; sets pid.
 started() {
 	"$@" >"$out" 2>"$err" <fifo &
 	pid=$!
@@ -121,8 +121,8 @@ questions() {
 	ok 'a question of prm -i: the file is there' test -e d
 	mkdir e
 	started prm "${jc[@]}" -rI e
-	kill -HUP "$pid"
-	ends 129 'the question of prm -I waits: ends by the signal'
+	kill -TERM "$pid"
+	ends 143 'the question of prm -I waits: ends by the signal'
 	ok 'the question of prm -I: the directory is there' test -d e
 	kill "$writer"
 }
