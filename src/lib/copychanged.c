@@ -1,5 +1,5 @@
 /*
- * copychanged.c - --update=changed: whether what is at a target is the copy already,
+ * copychanged.c - --update: whether what is at a target is new enough, or the copy already,
  * so that a run that was interrupted is gone on with, and a tree that is complete is
  * not written to at all.
  *
@@ -17,6 +17,58 @@
 
 #define PERMISSIONS ((mode_t)07777)
 #define SPECIAL_BITS ((mode_t)(S_ISUID | S_ISGID | S_ISVTX))
+
+/* ---- times ---- */
+
+static bool are_times_cut_to(long unit, const struct stat *st)
+{
+	return st->st_atim.tv_nsec % unit == 0 && st->st_mtim.tv_nsec % unit == 0 &&
+	       st->st_ctim.tv_nsec % unit == 0;
+}
+
+/*
+ * The coarsest unit that the file system could have cut the target's times to, in
+ * nanoseconds.  There is none between 1 and 100, and the target's directory is asked
+ * too: what a single file shows may be chance.
+ */
+static long resolution(const struct item *it, const struct stat *st)
+{
+	struct stat dir;
+	long unit = 1, next;
+
+	if (!are_times_cut_to(100, st))
+		return 1;
+	if (it->dfd == AT_FDCWD || it->c->fs->fstat(it->dfd, &dir) != 0 ||
+		dir.st_dev != st->st_dev)
+		dir = *st;
+	for (next = 100; next <= 1000000000L && are_times_cut_to(next, st) &&
+			 are_times_cut_to(next, &dir);
+		next *= 10)
+		unit = next;
+	return unit;
+}
+
+bool pfu_is_current(const struct item *it, const struct stat *st, const struct stat *target)
+{
+	struct timespec s = st->st_mtim, d = target->st_mtim;
+
+	/* A time that was preserved may have lost its last digits on the way. */
+	if (it->c->options->preserve & PFU_ATTR_TIMESTAMPS)
+		s.tv_nsec -= s.tv_nsec % resolution(it, target);
+	return d.tv_sec > s.tv_sec || (d.tv_sec == s.tv_sec && d.tv_nsec >= s.tv_nsec);
+}
+
+/* Whether the target has the source's modification time, as far as its file system can keep it. */
+static bool is_same_time(const struct item *it, const struct stat *st, const struct stat *target)
+{
+	struct timespec s = st->st_mtim, d = target->st_mtim;
+
+	if (s.tv_sec != d.tv_sec)
+		return false;
+	return s.tv_nsec == d.tv_nsec || s.tv_nsec - s.tv_nsec % resolution(it, target) == d.tv_nsec;
+}
+
+/* ---- is it the copy? ---- */
 
 /* Whether this process could make the target's owner or group the source's, and has to. */
 static bool wants_owner(const struct item *it, const struct stat *st, const struct stat *target)
@@ -45,7 +97,7 @@ bool pfu_attributes_differ(const struct item *it, const struct stat *st, const s
 {
 	return wants_owner(it, st, target) || wants_mode(it, st, target) ||
 	       ((it->c->options->preserve & PFU_ATTR_TIMESTAMPS) &&
-		       !pfu_same_time(it, st, target));
+		       !is_same_time(it, st, target));
 }
 
 /* Whether the item is read as a regular file is, whatever it is. */
@@ -62,7 +114,7 @@ bool pfu_is_unchanged(struct item *it, const struct stat *st, const struct targe
 		return false;
 	switch (st->st_mode & S_IFMT) {
 	case S_IFREG:
-		return st->st_size == t->st.st_size && pfu_same_time(it, st, &t->st);
+		return st->st_size == t->st.st_size && is_same_time(it, st, &t->st);
 	case S_IFLNK:
 		return pfu_same_link_text(it, st);
 	case S_IFCHR:

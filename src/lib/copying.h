@@ -305,10 +305,10 @@ enum outcome pfu_check_target(struct item *it, const struct stat *st, struct tar
 /* Puts a backup back, since its place was not taken after all, or (quietly) not yet. */
 void pfu_undo_backup(struct item *it, const struct target *t, bool quietly);
 
-/* Whether the target has the source's modification time, as far as its file system can keep it. */
-bool pfu_same_time(const struct item *it, const struct stat *st, const struct stat *target);
-
 /* ---- copychanged.c ---- */
+
+/* -u: whether the target is at least as new as the source. */
+bool pfu_is_current(const struct item *it, const struct stat *st, const struct stat *target);
 
 /* Whether the target is what a complete copy of a source that is no directory looks like. */
 bool pfu_is_unchanged(struct item *it, const struct stat *st, const struct target *t);

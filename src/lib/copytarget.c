@@ -70,54 +70,6 @@ static bool may_overwrite(struct item *it, const struct target *t)
 	return yes;
 }
 
-static bool are_times_cut_to(long unit, const struct stat *st)
-{
-	return st->st_atim.tv_nsec % unit == 0 && st->st_mtim.tv_nsec % unit == 0 &&
-	       st->st_ctim.tv_nsec % unit == 0;
-}
-
-/*
- * The coarsest unit that the file system could have cut the target's times to, in
- * nanoseconds.  There is none between 1 and 100, and the target's directory is asked
- * too: what a single file shows may be chance.
- */
-static long resolution(const struct item *it, const struct stat *st)
-{
-	struct stat dir;
-	long unit = 1, next;
-
-	if (!are_times_cut_to(100, st))
-		return 1;
-	if (it->dfd == AT_FDCWD || it->c->fs->fstat(it->dfd, &dir) != 0 ||
-		dir.st_dev != st->st_dev)
-		dir = *st;
-	for (next = 100; next <= 1000000000L && are_times_cut_to(next, st) &&
-			 are_times_cut_to(next, &dir);
-		next *= 10)
-		unit = next;
-	return unit;
-}
-
-/* -u: whether the target is at least as new as the source. */
-static bool is_current(const struct item *it, const struct stat *st, const struct target *t)
-{
-	struct timespec s = st->st_mtim, d = t->st.st_mtim;
-
-	/* A time that was preserved may have lost its last digits on the way. */
-	if (it->c->options->preserve & PFU_ATTR_TIMESTAMPS)
-		s.tv_nsec -= s.tv_nsec % resolution(it, &t->st);
-	return d.tv_sec > s.tv_sec || (d.tv_sec == s.tv_sec && d.tv_nsec >= s.tv_nsec);
-}
-
-bool pfu_same_time(const struct item *it, const struct stat *st, const struct stat *target)
-{
-	struct timespec s = st->st_mtim, d = target->st_mtim;
-
-	if (s.tv_sec != d.tv_sec)
-		return false;
-	return s.tv_nsec == d.tv_nsec || s.tv_nsec - s.tv_nsec % resolution(it, target) == d.tv_nsec;
-}
-
 /* ---- backups, and making room ---- */
 
 /*
@@ -196,7 +148,7 @@ static enum outcome leave_alone(struct item *it, const struct stat *st, struct t
 
 	if (S_ISDIR(st->st_mode))
 		return GO_ON;
-	if ((o->update && is_current(it, st, t)) ||
+	if ((o->update && pfu_is_current(it, st, &t->st)) ||
 		(o->update_changed && pfu_is_unchanged(it, st, t))) {
 		/* Other names of the source become links to what is there. */
 		enum outcome linked = pfu_link_to_copy(it, st, t, &first);
