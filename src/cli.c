@@ -2,6 +2,8 @@
  * cli.c - what the command lines of pcp and prm have in common.
  */
 #include "cli.h"
+#include "meter.h"
+#include "progress.h"
 #include "suggest.h"
 
 #include <errno.h>
@@ -34,6 +36,14 @@ void cli_flush(void)
 {
 	flush_errno = fflush(stdout) == 0 ? 0 : errno;
 }
+
+/* The line of cli_meter_show() that is on the terminal.  Under that lock, too. */
+static struct {
+	size_t len; /* 0: none */
+	bool escapes;
+	bool over_output; /* standard output is a terminal, most likely the same */
+	bool away; /* a question waits for its answer */
+} meter;
 
 /* Output that could not be written is a failure, even at the very end. */
 static void check_streams(void)
@@ -75,6 +85,7 @@ void cli_start(const char *argv0)
 {
 	struct rlimit rl;
 
+	progress_prepare();
 	open_standard_streams();
 	if (argv0)
 		program = argv0;
@@ -108,6 +119,62 @@ static const char *base_name(const char *path)
 	return slash && slash[1] ? slash + 1 : path;
 }
 
+/* ---- the meter ---- */
+
+static void write_meter(const char *text, size_t len)
+{
+	if (write(STDERR_FILENO, text, len) < 0)
+		return; /* The terminal may be gone: that is no failure of the run. */
+}
+
+/* Leaves the cursor where the line began.  Under the lock. */
+static void erase_meter(void)
+{
+	static const char erase[] = "\r\033[K";
+	char blanks[METER_MAX + 2];
+	size_t len = meter.len;
+
+	if (len == 0)
+		return;
+	meter.len = 0;
+	if (meter.escapes) {
+		write_meter(erase, sizeof(erase) - 1);
+		return;
+	}
+	memset(blanks, ' ', sizeof(blanks));
+	blanks[0] = blanks[len + 1] = '\r';
+	write_meter(blanks, len + 2);
+}
+
+void cli_meter_erase(void)
+{
+	pthread_mutex_lock(&terminal);
+	erase_meter();
+	pthread_mutex_unlock(&terminal);
+}
+
+void cli_meter_show(const char *line, bool escapes)
+{
+	char text[2 * METER_MAX];
+	size_t len = strnlen(line, METER_MAX - 1), old;
+	int n;
+
+	pthread_mutex_lock(&terminal);
+	if (!meter.away) {
+		/* All at once: nobody sees half a line.  What is left of a longer one goes. */
+		old = escapes || meter.len <= len ? 0 : meter.len - len;
+		n = snprintf(text, sizeof(text), "\r%.*s%*s%s", (int)len, line, (int)old, "",
+			     escapes ? "\033[K" : "");
+		meter.len = len + old;
+		meter.escapes = escapes;
+		meter.over_output = isatty(STDOUT_FILENO);
+		write_meter(text, (size_t)n);
+	}
+	pthread_mutex_unlock(&terminal);
+}
+
+/* ---- diagnostics ---- */
+
 /* One diagnostic is one write, so that those of several processes stay apart too. */
 static void print_error(int errnum, const char *text)
 {
@@ -116,6 +183,7 @@ static void print_error(int errnum, const char *text)
 	if (errnum)
 		snprintf(reason, sizeof(reason), ": %s", strerror(errnum));
 	pthread_mutex_lock(&terminal);
+	erase_meter();
 	fflush(stdout);
 	fprintf(stderr, "%s: %s%s\n", base_name(program), text, reason);
 	pthread_mutex_unlock(&terminal);
@@ -258,6 +326,8 @@ bool cli_ask(const char *question)
 	bool yes;
 
 	pthread_mutex_lock(&terminal);
+	erase_meter();
+	meter.away = true;
 	fflush(stdout);
 	fprintf(stderr, "%s: %s", program, question);
 	fflush(stderr);
@@ -267,6 +337,9 @@ bool cli_ask(const char *question)
 		line[len - 1] = '\0';
 	yes = len > 0 && rpmatch(line) > 0;
 	free(line);
+	pthread_mutex_lock(&terminal);
+	meter.away = false;
+	pthread_mutex_unlock(&terminal);
 	return yes;
 }
 
@@ -281,6 +354,8 @@ static void report_output(void *ctx, const char *text)
 {
 	(void)ctx;
 	pthread_mutex_lock(&terminal);
+	if (meter.over_output)
+		erase_meter();
 	puts(text);
 	pthread_mutex_unlock(&terminal);
 }

@@ -76,6 +76,14 @@ size_t cli_word(const char *option, const char *arg, const char *const *words, c
 /* Prints to standard error, reads an answer from standard input; true for yes. */
 bool cli_ask(const char *question);
 
+/*
+ * Shows a line on standard error, a terminal, in place of the one shown before: ASCII,
+ * shorter than the terminal is wide.  It goes when anything else is written, and is not
+ * shown while an answer is waited for.  Without `escapes` no escape sequence is used.
+ */
+void cli_meter_show(const char *line, bool escapes);
+void cli_meter_erase(void);
+
 /* What the library reports to. */
 extern const struct pfu_report cli_report;
 

@@ -8,6 +8,11 @@
  * stand below it here:
  *
  *	src/pcp.c, prm.c   the two command lines
+ *	src/progress.c     how far a run has come: when and where that is shown
+ *	  meter.c          what is shown
+ *	src/stats.c        --stats: the summary at the end
+ *	  timing.c         how long calls took
+ *	  show.c           numbers for a person
  *	src/choose.c       --exclude and its kin, in both
  *	src/signals.c      how a signal ends them
  *	src/cli.c          what these have in common: -j and -c, diagnostics, questions
@@ -60,7 +65,9 @@
  */
 #include "choose.h"
 #include "cli.h"
+#include "progress.h"
 #include "signals.h"
+#include "stats.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -95,9 +102,11 @@ enum {
 	OPT_NO_PRESERVE,
 	OPT_PARENTS,
 	OPT_PRESERVE,
+	OPT_PROGRESS,
 	OPT_REFLINK,
 	OPT_REMOVE_DESTINATION,
 	OPT_SPARSE,
+	OPT_STATS,
 	OPT_STRIP_TRAILING_SLASHES,
 	OPT_SYNC,
 	OPT_VERIFY,
@@ -141,11 +150,17 @@ static const struct option long_options[] = {
 	{ "no-target-directory", no_argument, NULL, 'T' },
 	{ "one-file-system", no_argument, NULL, 'x' },
 	{ "parents", no_argument, NULL, OPT_PARENTS },
+	/* What abbreviates --preserve in GNU's cp does so here. */
+	{ "pr", optional_argument, NULL, OPT_PRESERVE },
 	{ "preserve", optional_argument, NULL, OPT_PRESERVE },
+	{ "progress", optional_argument, NULL, OPT_PROGRESS },
 	{ "recursive", no_argument, NULL, 'r' },
 	{ "remove-destination", no_argument, NULL, OPT_REMOVE_DESTINATION },
 	{ "reflink", optional_argument, NULL, OPT_REFLINK },
 	{ "sparse", required_argument, NULL, OPT_SPARSE },
+	/* And what abbreviates --strip-trailing-slashes. */
+	{ "st", no_argument, NULL, OPT_STRIP_TRAILING_SLASHES },
+	{ "stats", optional_argument, NULL, OPT_STATS },
 	{ "strip-trailing-slashes", no_argument, NULL, OPT_STRIP_TRAILING_SLASHES },
 	{ "suffix", required_argument, NULL, 'S' },
 	{ "sy", no_argument, NULL, 's' },
@@ -256,8 +271,11 @@ static void help(void)
 	cli_help_workers();
 	cli_help_max_rate();
 	fputs("      --debug                  say how each file was copied; implies -v\n"
-	      "      --dry-run                say what would be copied, and do nothing\n"
-	      "  -v, --verbose                say what is copied\n"
+	      "      --dry-run                say what would be copied, and do nothing\n",
+	      stdout);
+	progress_help();
+	stats_help();
+	fputs(	      "  -v, --verbose                say what is copied\n"
 	      "      --help                   show this help and exit\n"
 	      "      --version                show the version and exit\n"
 	      "\n"
@@ -540,6 +558,9 @@ static void parse(struct settings *s, int argc, char **argv)
 			else
 				set_usual(o);
 			break;
+		case OPT_PROGRESS:
+			progress_option(optarg);
+			break;
 		case OPT_REFLINK:
 			set_reflink(o, optarg);
 			break;
@@ -551,6 +572,9 @@ static void parse(struct settings *s, int argc, char **argv)
 			break;
 		case OPT_SYNC:
 			o->sync = true;
+			break;
+		case OPT_STATS:
+			stats_option(optarg);
 			break;
 		case OPT_STRIP_TRAILING_SLASHES:
 			s->strip_slashes = true;
@@ -752,7 +776,11 @@ static bool copy_operands(struct settings *s, const char *directory,
 				refuse(errno, "cannot open", s->checksum_file);
 		}
 	}
+	progress_begin(s->options.tally, true);
+	if (!s->options.filter && !s->options.one_file_system)
+		progress_operands(&operands[0].source, sizeof(operands[0]), count);
 	ok = pfu_copy(&s->options, &cli_report, directory, operands, count);
+	progress_end();
 	errno = ENOMEM;
 	if (atomic_load(&lost) || (file && pfu_sumfile_close(file) != 0)) {
 		complain(errno, "error writing", s->checksum_file);
@@ -872,7 +900,9 @@ int main(int argc, char **argv)
 	s.options.cancel = &signals_cancel;
 	s.options.tally = &tally;
 	signals_start();
+	s.options.fs = stats_begin(&tally);
 	ok = copy(&s, argv + optind, (size_t)(argc - optind));
+	stats_end(&tally, &(struct stats_run){ "pcp", true, s.options.dry_run, signals_cancel });
 	signals_end(&tally, "copied");
 	pfu_tally_free(&tally);
 	pfu_filter_free(s.filter);

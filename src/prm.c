@@ -4,7 +4,9 @@
  */
 #include "choose.h"
 #include "cli.h"
+#include "progress.h"
 #include "signals.h"
+#include "stats.h"
 
 #include <getopt.h>
 #include <pfu/remove.h>
@@ -26,6 +28,8 @@ enum {
 	OPT_NO_PRESERVE_ROOT,
 	OPT_PRESERVE_ROOT,
 	OPT_PRESUME_INPUT_TTY,
+	OPT_PROGRESS,
+	OPT_STATS,
 	OPT_HELP,
 	OPT_VERSION,
 };
@@ -55,10 +59,15 @@ static const struct option long_options[] = {
 	{ "max-rate", required_argument, NULL, OPT_MAX_RATE },
 	{ "no-preserve-root", no_argument, NULL, OPT_NO_PRESERVE_ROOT },
 	{ "one-file-system", no_argument, NULL, OPT_ONE_FILE_SYSTEM },
+	/* What abbreviates --preserve-root in GNU's rm does so here. */
+	{ "p", optional_argument, NULL, OPT_PRESERVE_ROOT },
+	{ "pr", optional_argument, NULL, OPT_PRESERVE_ROOT },
 	{ "preserve-root", optional_argument, NULL, OPT_PRESERVE_ROOT },
+	{ "progress", optional_argument, NULL, OPT_PROGRESS },
 	/* Of GNU's test suite: as if standard input were a terminal. */
 	{ "-presume-input-tty", no_argument, NULL, OPT_PRESUME_INPUT_TTY },
 	{ "recursive", no_argument, NULL, 'r' },
+	{ "stats", optional_argument, NULL, OPT_STATS },
 	{ "verbose", no_argument, NULL, 'v' },
 	{ "version", no_argument, NULL, OPT_VERSION },
 	{ "yes", no_argument, NULL, 'y' },
@@ -97,6 +106,8 @@ static void help(void)
 	choose_help();
 	cli_help_workers();
 	cli_help_max_rate();
+	progress_help();
+	stats_help();
 	fputs("      --help                   show this help and exit\n"
 	      "      --version                show the version and exit\n"
 	      "\n"
@@ -225,6 +236,12 @@ static void parse(struct settings *s, int argc, char **argv)
 		case OPT_PRESUME_INPUT_TTY:
 			s->presume_tty = true;
 			break;
+		case OPT_PROGRESS:
+			progress_option(optarg);
+			break;
+		case OPT_STATS:
+			stats_option(optarg);
+			break;
 		case OPT_HELP:
 			help();
 			exit(EXIT_SUCCESS);
@@ -249,6 +266,18 @@ static bool confirmed(const struct settings *s, size_t count)
 	snprintf(question, sizeof(question), "remove %zu %s%s? ", count,
 		 count == 1 ? "argument" : "arguments", s->options.recursive ? " recursively" : "");
 	return cli_ask(question);
+}
+
+static bool remove_operands(const struct settings *s, char *const *operands, size_t count)
+{
+	bool ok;
+
+	progress_begin(s->options.tally, false);
+	if (!s->options.filter && !s->options.one_file_system)
+		progress_operands(operands, sizeof(operands[0]), count);
+	ok = pfu_remove(&s->options, &cli_report, operands, count);
+	progress_end();
+	return ok;
 }
 
 int main(int argc, char **argv)
@@ -276,7 +305,9 @@ int main(int argc, char **argv)
 	s.options.cancel = &signals_cancel;
 	s.options.tally = &tally;
 	signals_start();
-	ok = !confirmed(&s, count) || pfu_remove(&s.options, &cli_report, argv + optind, count);
+	s.options.fs = stats_begin(&tally);
+	ok = !confirmed(&s, count) || remove_operands(&s, argv + optind, count);
+	stats_end(&tally, &(struct stats_run){ "prm", false, s.options.dry_run, signals_cancel });
 	signals_end(&tally, "removed");
 	pfu_tally_free(&tally);
 	pfu_filter_free(s.filter);

@@ -1,9 +1,11 @@
 /*
  * fstype.c - what kind of file system this is.
  */
+#include <fcntl.h>
 #include <linux/magic.h>
 #include <pfu/fstype.h>
 #include <sched.h>
+#include <stdlib.h>
 
 #ifndef XFS_SUPER_MAGIC
 #define XFS_SUPER_MAGIC 0x58465342
@@ -13,6 +15,9 @@
 #endif
 #ifndef BCACHEFS_SUPER_MAGIC
 #define BCACHEFS_SUPER_MAGIC 0xca451a4e
+#endif
+#ifndef CEPH_SUPER_MAGIC
+#define CEPH_SUPER_MAGIC 0x00c36400
 #endif
 
 /* Twenty round trips in flight: what a metadata server of one client is glad to take. */
@@ -45,7 +50,9 @@ unsigned int pfu_fstype_flags(long f_type)
 	case TRACEFS_MAGIC:
 	case DEVPTS_SUPER_MAGIC:
 		return 0;
-	default: /* NFS, SMB, Ceph, Lustre, 9p, FUSE and whatever we do not know */
+	case CEPH_SUPER_MAGIC:
+		return PFU_FS_NETWORK | PFU_FS_TOTALS;
+	default: /* NFS, SMB, Lustre, 9p, FUSE and whatever we do not know */
 		return PFU_FS_NETWORK;
 	}
 }
@@ -55,6 +62,46 @@ unsigned int pfu_fstype_of(const struct pfu_fsys *fs, int fd)
 	long f_type;
 
 	return fs->fstatfs_type(fd, &f_type) == 0 ? pfu_fstype_flags(f_type) : PFU_FS_NETWORK;
+}
+
+/* A number that a directory has as an attribute. */
+static bool number_of(const struct pfu_fsys *fs, const char *path, const char *attribute, uint64_t *number)
+{
+	char value[32], *end;
+	ssize_t n = fs->lgetxattr(path, attribute, value, sizeof(value) - 1);
+
+	if (n <= 0)
+		return false;
+	value[n] = '\0';
+	*number = strtoull(value, &end, 10);
+	return end != value && *end == '\0';
+}
+
+bool pfu_fstype_total(const struct pfu_fsys *fs, const char *path, uint64_t *entries, uint64_t *bytes)
+{
+	int fd = fs->openat(AT_FDCWD, path, O_PATH | O_NOFOLLOW | O_CLOEXEC, 0);
+	uint64_t files = 0, directories = 0;
+	unsigned int flags;
+	struct stat st;
+	bool ok;
+
+	if (fd < 0)
+		return false;
+	flags = pfu_fstype_of(fs, fd);
+	ok = fs->fstat(fd, &st) == 0;
+	(void)fs->close(fd);
+	if (!ok)
+		return false;
+	*entries = 1;
+	*bytes = S_ISREG(st.st_mode) ? (uint64_t)st.st_size : 0;
+	if (!S_ISDIR(st.st_mode))
+		return !S_ISLNK(st.st_mode); /* who knows whether it is followed */
+	/* (rfiles is what is no directory; rsubdirs the directories, the one itself included.) */
+	ok = (flags & PFU_FS_TOTALS) && number_of(fs, path, "ceph.dir.rfiles", &files) &&
+	     number_of(fs, path, "ceph.dir.rsubdirs", &directories) &&
+	     number_of(fs, path, "ceph.dir.rbytes", bytes);
+	*entries = files + directories;
+	return ok;
 }
 
 unsigned int pfu_fstype_workers(unsigned int flags, unsigned int *most)

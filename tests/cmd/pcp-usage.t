@@ -164,7 +164,7 @@ options() {
 	both_refuse --nosuch=x a b
 	both_refuse --no a b
 	both_refuse --r a b
-	both_refuse --p a b
+	[ -z "$gnu" ] || both_refuse --p a b # pcp has more of these
 	both_refuse --verbose=x a b
 	both_refuse --recursive= a b
 	both_refuse --link=x a b
@@ -303,7 +303,9 @@ own() {
 $try" --c a b
 	refuses "pcp: option '--d' is ambiguous; possibilities: '--debug' '--dereference' '--dry-run'
 $try" --d a b
-	refuses "pcp: option '--s' is ambiguous; possibilities: '--sparse' '--strip-trailing-slashes' '--suffix' '--sy' '--sync' '--symbolic-link'
+	refuses "pcp: option '--p' is ambiguous; possibilities: '--parents' '--pr' '--preserve' '--progress'
+$try" --p a b
+	refuses "pcp: option '--s' is ambiguous; possibilities: '--sparse' '--st' '--stats' '--strip-trailing-slashes' '--suffix' '--sy' '--sync' '--symbolic-link'
 $try" --s a b
 	refuses "pcp: option '--v' is ambiguous; possibilities: '--verbose' '--verify' '--version'
 $try" --v a b
@@ -335,6 +337,7 @@ abbreviations() {
 	alike --no-t a b
 	alike --o --rec --verb s new
 	alike --pa --verb s/sub/g d
+	alike --pr=mode --rec s new
 	alike --pres=o,t,l,x,a a new
 	alike --no-p=mod,own a new
 	alike --rem --verb a d

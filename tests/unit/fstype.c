@@ -31,9 +31,9 @@ static void made_up_files(void **state)
 
 static void network_file_systems(void **state)
 {
-	/* By number: Ceph, Lustre, FUSE, CIFS, SMB2, 9p, and one that nobody knows. */
+	/* By number: Lustre, FUSE, CIFS, SMB2, 9p, and one that nobody knows. */
 	static const long network[] = {
-		NFS_SUPER_MAGIC, SMB_SUPER_MAGIC, 0x00c36400, 0x0bd00bd0,
+		NFS_SUPER_MAGIC, SMB_SUPER_MAGIC, 0x0bd00bd0,
 		0x65735546, (long)0xff534d42, (long)0xfe534d42, 0x01021997, 12345,
 	};
 	size_t i;
@@ -41,6 +41,8 @@ static void network_file_systems(void **state)
 	(void)state;
 	for (i = 0; i < COUNT(network); i++)
 		assert_int_equal(pfu_fstype_flags(network[i]), PFU_FS_NETWORK);
+	/* Ceph */
+	assert_int_equal(pfu_fstype_flags(0x00c36400), PFU_FS_NETWORK | PFU_FS_TOTALS);
 }
 
 static long told;
@@ -100,6 +102,64 @@ static void number_of_workers(void **state)
 	assert_int_equal(sched_setaffinity(0, sizeof(all), &all), 0);
 }
 
+/* ---- what there is in all ---- */
+
+static bool no_subdirs;
+
+static int on_ceph(int fd, long *type)
+{
+	(void)fd;
+	*type = 0x00c36400;
+	return 0;
+}
+
+static ssize_t attribute(const char *path, const char *name, void *value, size_t size)
+{
+	const char *text = strcmp(name, "ceph.dir.rfiles") == 0	     ? "123456789012" :
+			   strcmp(name, "ceph.dir.rsubdirs") == 0 && !no_subdirs ? "1000" :
+			   strcmp(name, "ceph.dir.rbytes") == 0	     ? "4611686018427387904" :
+								       NULL;
+
+	assert_string_equal(path, "d");
+	if (!text) {
+		errno = ENODATA;
+		return -1;
+	}
+	assert_true(strlen(text) <= size);
+	memcpy(value, text, strlen(text)); /* no byte more */
+	return (ssize_t)strlen(text);
+}
+
+static void totals(void **state)
+{
+	struct pfu_fsys fs = pfu_fsys_posix;
+	unsigned int fds = open_fds();
+	uint64_t entries, bytes;
+	int fd;
+
+	(void)state;
+	make_dir("d");
+	fd = open("f", O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
+	assert_int_equal(ftruncate(fd, 12345), 0);
+	close(fd);
+	assert_int_equal(symlink("f", "l"), 0);
+	/* A local file system only knows of files. */
+	assert_false(pfu_fstype_total(&fs, "d", &entries, &bytes));
+	assert_true(pfu_fstype_total(&fs, "f", &entries, &bytes));
+	assert_int_equal(entries, 1);
+	assert_int_equal(bytes, 12345);
+	assert_false(pfu_fstype_total(&fs, "l", &entries, &bytes));
+	assert_false(pfu_fstype_total(&fs, "missing", &entries, &bytes));
+	fs.fstatfs_type = on_ceph;
+	fs.lgetxattr = attribute;
+	assert_true(pfu_fstype_total(&fs, "d", &entries, &bytes));
+	assert_int_equal(entries, 123456789012 + 1000);
+	assert_int_equal(bytes, 4611686018427387904);
+	no_subdirs = true;
+	assert_false(pfu_fstype_total(&fs, "d", &entries, &bytes));
+	assert_int_equal(open_fds(), fds);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -108,8 +168,9 @@ int main(void)
 		cmocka_unit_test(network_file_systems),
 		cmocka_unit_test(of_an_open_file),
 		cmocka_unit_test(number_of_workers),
+		cmocka_unit_test(totals),
 	};
 
 	unit_start();
-	return cmocka_run_group_tests_name("fstype", tests, NULL, NULL);
+	return cmocka_run_group_tests_name("fstype", tests, unit_scratch_make, unit_scratch_remove);
 }
