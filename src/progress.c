@@ -75,9 +75,9 @@ void progress_option(const char *arg)
 
 void progress_help(void)
 {
-	fputs("      --progress[=WHEN]        show how far the work is: auto (on a terminal, the\n"
-	      "                                 default), always (also if no WHEN; elsewhere\n"
-	      "                                 a line now and then), never\n",
+	fputs("      --progress[=WHEN]        show how far the work is: auto (on a terminal;\n"
+	      "                                 default), always (also if no WHEN; elsewhere a\n"
+	      "                                 line now and then), never\n",
 	      stdout);
 }
 

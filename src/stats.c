@@ -37,8 +37,8 @@ void stats_option(const char *arg)
 
 void stats_help(void)
 {
-	fputs("      --stats[=FORM]           print at the end what was done, and where the time\n"
-	      "                                 went; FORM is text (default) or json\n",
+	fputs("      --stats[=FORM]           print at the end what was done and how long it\n"
+	      "                                 took; FORM is text (default) or json\n",
 	      stdout);
 }
 
