@@ -74,8 +74,10 @@ char *show_wait(char *buf, double seconds)
 {
 	unsigned long s;
 
-	if (!(seconds < 1000 * 86400.0))
-		return strcpy(buf, "ages");
+	if (!(seconds < 1000 * 86400.0)) {
+		snprintf(buf, SHOW_MAX, "ages");
+		return buf;
+	}
 	s = (unsigned long)(seconds + 0.999); /* as long as anything is left it is not nothing */
 	if (s < 3600)
 		snprintf(buf, SHOW_MAX, "%lu:%02lu", s / 60, s % 60);

@@ -145,20 +145,21 @@ static bool is_writable(const struct item *it)
 	return it->c->options->force || it->c->fs->faccessat(it->dfd, it->dname, W_OK, AT_EACCESS) == 0;
 }
 
-/* Whether there is a link where a new file is to be; *free: or nothing. */
-static bool is_link_there(const struct item *it, bool *free)
+/* Whether there is a link where a new file is to be; *vacant: or nothing. */
+static bool is_link_there(const struct item *it, bool *vacant)
 {
 	struct stat st;
 
-	*free = it->fresh || it->c->fs->fstatat(it->dfd, it->dname, &st, AT_SYMLINK_NOFOLLOW) != 0;
-	return !*free && S_ISLNK(st.st_mode);
+	*vacant = it->fresh || it->c->fs->fstatat(it->dfd, it->dname, &st, AT_SYMLINK_NOFOLLOW) != 0;
+	return !*vacant && S_ISLNK(st.st_mode);
 }
 
 /* --atomic: opens a file that is to be the target when it is complete. */
 static bool open_temporary(struct item *it, struct file *f, const struct target *t)
 {
 	mode_t mode = S_IRUSR | S_IWUSR;
-	bool free = false;
+	bool vacant = false;
+	char *temporary;
 
 	f->made = true;
 	f->replaces = t && !t->is_new;
@@ -174,15 +175,16 @@ static bool open_temporary(struct item *it, struct file *f, const struct target 
 
 		f->omitted = pfu_attrs_omit(it->c->options, f->st.st_mode);
 		mode = f->st.st_mode & most & ~f->omitted;
-		if (is_link_there(it, &free) && !it->c->options->follow_dangling) {
+		if (is_link_there(it, &vacant) && !it->c->options->follow_dangling) {
 			pfu_fail_target(it, 0, "not writing through dangling symlink %q");
 			return false;
 		}
 	}
-	f->place = free ? strdup(it->dname) : pfu_atomic_place(it);
+	f->place = vacant ? strdup(it->dname) : pfu_atomic_place(it);
 	if (!f->place)
 		goto failed;
-	f->out = pfu_atomic_open(it, f->place, access_mode(it) | O_CLOEXEC, mode, &f->temporary);
+	f->out = pfu_atomic_open(it, f->place, access_mode(it) | O_CLOEXEC, mode, &temporary);
+	f->temporary = temporary;
 	if (f->out >= 0)
 		return true;
 failed:
@@ -1025,7 +1027,7 @@ static enum outcome copy_opened(struct item *it, const struct stat *known, struc
 	if (S_ISREG(f.st.st_mode) && !it->c->options->attributes_only)
 		f.found = f.st.st_size;
 	pfu_count(it->l->counter, PFU_COUNT_FOUND_BYTES, f.found);
-	if (!f.made)
+	if (t && !f.made)
 		f.before = t->st;
 	pfu_sync_note(it, target_dev(it, &f));
 	f.pair = pfu_fspairs_get(&it->c->pairs, f.st.st_dev, target_dev(it, &f));

@@ -289,6 +289,7 @@ def meant(program, case, ref, ours):
 
 # Words that have changed, or are ours alone: (program, since, pattern, what ours is made to say in both).
 REWORDED = [
+    ("cp", (99,), rb"\S*cp: [^\n]* is not complete\n", b""),  # of a target that was being overwritten
     ("cp", (99,), rb"  - [^\n]*changed[^\n]*\n", b""),    # of --update; GNU's has no such word
     ("cp", (9, 2), rb"(cannot overwrite directory [^\n]* with non-directory) [^\n]*", rb"\1"),
     ("cp", (9, 5), rb"--backup is mutually exclusive with -n or --update=none-fail",
@@ -296,8 +297,15 @@ REWORDED = [
 ]
 
 
+# Options that only ours have; (a few are abbreviations that keep GNU's meaning).
+OURS_ALONE = re.compile(
+    rb" '--(?:at|atomic|b|bwlimit|checksum-file|chunk|dry-run|exclude|exclude-from|exclude-snapshots|f|files0-from"
+    rb"|i|in|include|jobs|max-rate|progress|st|stats|sy|sync|verify)'")
+
+
 def old_words(program, text, version):
     """TEXT of ours in the words of the reference's version."""
+    text = re.sub(rb"[^\n]*is ambiguous; possibilities:[^\n]*", lambda m: OURS_ALONE.sub(b"", m[0]), text)
     for programs, since, pattern, words in REWORDED:
         if program in programs.split() and version < since:
             text = re.sub(pattern, words, text)
