@@ -50,9 +50,9 @@ promises() {
 
 	ok 'promises: mandoc finds no fault' mandoc_silent "$page"
 	ok 'promises: groff finds no fault' groff_silent "$page"
-	for name in $(sed 's/\\//g' "$page" | grep -oE 'tests/[-a-z/.]*[a-z]'); do
+	while read -r name; do
 		[ -e "$top/$name" ] || missing+=" $name"
-	done
+	done < <(sed 's/\\//g' "$page" | grep -oE 'tests/[-a-z/.]*[a-z]')
 	is "$missing" '' 'promises: every test is there'
 }
 

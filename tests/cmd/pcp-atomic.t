@@ -127,7 +127,7 @@ failing() {
 		is "$(ls -A d) $(cat d/big)" 'big old' "--atomic: the old file is as it was ($rule)"
 		is "$(grep -c "^pcp: .*'d/big'" "$err") $(wc -l <"$err")" '1 1' "--atomic: one line says so ($rule)"
 	done
-	FAULT_RUN='kill -TERM $PPID' run_faulty 'copy_file_range:run:3' pcp "${jc[@]}" -r --atomic s/big d
+	FAULT_RUN="kill -TERM \$PPID" run_faulty 'copy_file_range:run:3' pcp "${jc[@]}" -r --atomic s/big d
 	status 143 '--atomic: a signal'
 	is "$(ls -A d) $(cat d/big)" 'big old' '--atomic: the old file is as it was after a signal'
 }
