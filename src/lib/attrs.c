@@ -115,6 +115,12 @@ static bool restrict_mode(const struct pfu_attrs *a)
 	return false;
 }
 
+/* A special file is made with all of its mode, and loses set-ID bits when it is given an owner, be it the same. */
+static bool may_lose_bits(mode_t mode)
+{
+	return (mode & (S_ISUID | S_ISGID)) && !S_ISREG(mode) && !S_ISDIR(mode) && !S_ISLNK(mode);
+}
+
 /* What a mode must not have under another owner. */
 static mode_t bits_of_owner(const struct pfu_attrs *a)
 {
@@ -127,8 +133,9 @@ static bool apply_owner(const struct pfu_attrs *a, mode_t *mode)
 	const struct stat *st = a->source;
 	int err;
 
-	if (a->before ? a->before->st_uid == st->st_uid && a->before->st_gid == st->st_gid :
-			a->owner_is_right)
+	if (!may_lose_bits(st->st_mode) &&
+	    (a->before ? a->before->st_uid == st->st_uid && a->before->st_gid == st->st_gid :
+			 a->owner_is_right))
 		return true;
 	if (a->before && !S_ISLNK(st->st_mode) && !restrict_mode(a)) {
 		*mode &= ~bits_of_owner(a);
