@@ -21,6 +21,7 @@
  *
  *	src/lib/copy.c     what cp does: its beginning and end
  *	  copyoperand.c    operands, and in which order
+ *	  copyorder.c      may operands be copied side by side?
  *	  copyparents.c    --parents
  *	  copydir.c        directories before, between and after what they contain
  *	  copyknown.c      directories that must not be copied again

@@ -340,7 +340,7 @@ bool pfu_make_parents(struct copying *c, int dirfd, const struct pfu_copy_operan
 /* Gives them all their attributes. */
 void pfu_finish_parents(struct copying *c);
 
-/* ---- copyoperand.c ---- */
+/* ---- copyorder.c ---- */
 
 /*
  * Whether operands must be copied one after the other: so that copying into itself
@@ -358,6 +358,8 @@ bool pfu_are_siblings(const struct copying *c);
  */
 bool pfu_leads_into_itself(
 	const struct copying *c, const char *target, const struct stat *st, dev_t *dev);
+
+/* ---- copyoperand.c ---- */
 
 /* Copies an operand; `again`: after it was put aside. */
 void pfu_copy_operand(struct pfu_local *l, size_t i, bool again);
