@@ -276,7 +276,7 @@ static void help(void)
 	      stdout);
 	progress_help();
 	stats_help();
-	fputs(	      "  -v, --verbose                say what is copied\n"
+	fputs("  -v, --verbose                say what is copied\n"
 	      "      --help                   show this help and exit\n"
 	      "      --version                show the version and exit\n"
 	      "\n"

@@ -30,8 +30,9 @@
 #define LOG_STEP 3.0
 /* Of a terminal that does not say. */
 #define WIDTH_USUAL 80
-/* So many operands are asked for what is in them. */
+/* So many operands are asked for what is in them, one by one and for at most so long: workers are faster at it. */
 #define OPERANDS_MOST 4096
+#define TOTAL_TIME 1.0
 /* There is not much on it, but what the C library needs. */
 #define STACK_SIZE ((size_t)128 << 10)
 
@@ -129,6 +130,7 @@ static bool is_in_front(void)
 static void find_total(struct meter *m)
 {
 	uint64_t entries = 0, bytes = 0, e, b;
+	double late = now() + TOTAL_TIME;
 	const char *path;
 	size_t i;
 
@@ -136,6 +138,8 @@ static void find_total(struct meter *m)
 		return;
 	for (i = 0; i < run.count; i++) {
 		memcpy(&path, run.operands + i * run.stride, sizeof(path));
+		if (atomic_load(&ending) || now() > late)
+			return;
 		if (!pfu_fstype_total(&pfu_fsys_posix, path, &e, &b))
 			return;
 		entries += e;

@@ -19,6 +19,9 @@
 #ifndef CEPH_SUPER_MAGIC
 #define CEPH_SUPER_MAGIC 0x00c36400
 #endif
+#ifndef FUSE_SUPER_MAGIC
+#define FUSE_SUPER_MAGIC 0x65735546
+#endif
 
 /* Twenty round trips in flight: what a metadata server of one client is glad to take. */
 #define WORKERS_NETWORK 20
@@ -51,8 +54,9 @@ unsigned int pfu_fstype_flags(long f_type)
 	case DEVPTS_SUPER_MAGIC:
 		return 0;
 	case CEPH_SUPER_MAGIC:
+	case FUSE_SUPER_MAGIC: /* ceph-fuse, maybe; others say that there is no such attribute */
 		return PFU_FS_NETWORK | PFU_FS_TOTALS;
-	default: /* NFS, SMB, Lustre, 9p, FUSE and whatever we do not know */
+	default: /* NFS, SMB, Lustre, 9p and whatever we do not know */
 		return PFU_FS_NETWORK;
 	}
 }
