@@ -29,6 +29,9 @@ INSTALL        ?= install
 TEST_JOBS      ?= $(shell nproc)
 DIFF_SECONDS   ?= 60
 FAULT_SECONDS  ?= 30
+# How long `make fuzz` tries each target.
+FUZZ_SECONDS   ?= 60
+FUZZ_CC        ?= clang
 # `make check-cmd T="tests/cmd/links.t"` runs a selection. Without one, those that say `# sanitizers: no` (they measure time,
 # memory or system calls, or take long) are left out where a sanitizer is in.
 T              ?= $(if $(SANITIZE),$(shell grep -L '^\# sanitizers: no' tests/cmd/*.t),$(wildcard tests/cmd/*.t))
@@ -89,6 +92,7 @@ SHARED_SRC := $(sort $(filter-out $(MAIN_SRC),$(wildcard src/*.c)))
 UNIT_SRC   := $(sort $(wildcard tests/unit/*.c))
 SHIM_SRC   := $(sort $(wildcard tests/tools/*shim.c))
 TOOL_SRC   := $(sort $(filter-out $(SHIM_SRC),$(wildcard tests/tools/*.c)))
+FUZZ_SRC   := $(sort $(filter-out %/driver.c,$(wildcard tests/fuzz/*.c)))
 # fsbench is one program of several sources; what else is in bench/ is a program each.
 FSBENCH_SRC := $(sort $(wildcard bench/fsbench*.c))
 BENCH_SRC  := $(sort $(filter-out $(FSBENCH_SRC),$(wildcard bench/*.c)))
@@ -97,6 +101,7 @@ HEADERS    := $(sort $(wildcard include/pfu/*.h))
 PROGRAMS   := $(MAIN_SRC:src/%.c=bin/%)
 LIBRARY    := lib/libpfu.a
 UNIT       := $(UNIT_SRC:tests/unit/%.c=build/tests/unit/%)
+FUZZ       := $(FUZZ_SRC:tests/fuzz/%.c=build/tests/fuzz/%)
 SHIMS      := $(SHIM_SRC:tests/tools/%.c=build/tests/%.so)
 TOOLS      := $(TOOL_SRC:tests/tools/%.c=build/tests/%)
 BENCH      := $(BENCH_SRC:bench/%.c=build/bench/%)
@@ -115,7 +120,7 @@ FSBENCH_SRC := $(filter-out bench/fsbench-cephfs.c,$(FSBENCH_SRC))
 endif
 
 objects = $(patsubst %.c,$(O)/%.o,$(1))
-ALL_OBJ := $(call objects,$(LIB_SRC) $(MAIN_SRC) $(SHARED_SRC) $(UNIT_SRC) $(TOOL_SRC) $(BENCH_SRC) $(FSBENCH_SRC))
+ALL_OBJ := $(call objects,$(LIB_SRC) $(MAIN_SRC) $(SHARED_SRC) $(UNIT_SRC) $(TOOL_SRC) $(BENCH_SRC) $(FSBENCH_SRC) $(FUZZ_SRC) tests/fuzz/driver.c)
 
 # (private: what these need is not to reach their prerequisites, such as the flags stamp.)
 $(call objects,$(FUSE_SRC)): private OWN_CFLAGS = $(PROBED_FUSE_CFLAGS)
@@ -133,7 +138,7 @@ $(filter %/fsbench,$(UNIT:%=$(O)/%)): $(O)/bench/fsbench-stats.o
 all: programs library
 programs: $(PROGRAMS)
 library: $(LIBRARY)
-tests-build: need-cmocka $(UNIT) $(TOOLS) $(SHIMS) $(BENCH) $(FSBENCH)
+tests-build: need-cmocka $(UNIT) $(FUZZ) $(TOOLS) $(SHIMS) $(BENCH) $(FSBENCH)
 bench-build: $(BENCH) $(TOOLS) $(FSBENCH)
 bench-tools: $(FSBENCH)
 
@@ -226,6 +231,15 @@ $(PROGRAMS:%=$(O)/%): $(O)/bin/%: $(O)/src/%.o $(call objects,$(SHARED_SRC)) $(O
 $(UNIT:%=$(O)/%): $(O)/build/tests/unit/%: $(O)/tests/unit/%.o $(call objects,$(SHARED_SRC)) $(O)/$(LIBRARY)
 	@mkdir -p $(@D)
 	$(link)
+# A fuzz target has libFuzzer's main(), or else the driver's. Those that run a whole program keep it from ending (options.h).
+LIBFUZZER := $(findstring fuzzer,$(SANITIZE))
+$(FUZZ:%=$(O)/%): private OWN_LIBS = $(if $(LIBFUZZER),-fsanitize=fuzzer)
+$(filter %-options,$(FUZZ:%=$(O)/%)): private OWN_LIBS = $(if $(LIBFUZZER),-fsanitize=fuzzer) \
+	$(addprefix -Wl$(comma)--wrap=,exit atexit fopen64 fclose pfu_filter_new)
+$(FUZZ:%=$(O)/%): $(O)/build/tests/fuzz/%: $(O)/tests/fuzz/%.o $(if $(LIBFUZZER),,$(O)/tests/fuzz/driver.o) \
+		$(call objects,$(SHARED_SRC)) $(O)/$(LIBRARY)
+	@mkdir -p $(@D)
+	$(link)
 $(TOOLS:%=$(O)/%): $(O)/build/tests/%: $(O)/tests/tools/%.o $(O)/$(LIBRARY)
 	@mkdir -p $(@D)
 	$(link)
@@ -238,7 +252,7 @@ $(FSBENCH:%=$(O)/%): $(call objects,$(FSBENCH_SRC)) $(O)/$(LIBRARY)
 
 # The products of the variant at hand take their public places. Put in place by a rename: they may be running.
 publish = @mkdir -p $(@D) && cp -f $< $@.new && mv -f $@.new $@
-$(PROGRAMS) $(LIBRARY) $(UNIT) $(TOOLS) $(BENCH) $(FSBENCH): %: $(O)/% build/variant
+$(PROGRAMS) $(LIBRARY) $(UNIT) $(FUZZ) $(TOOLS) $(BENCH) $(FSBENCH): %: $(O)/% build/variant
 	$(publish)
 
 # A shim is loaded into whatever runs, so it never has a sanitizer of its own.
@@ -283,6 +297,14 @@ check-faults-sample: all tests-build
 check-faults: all tests-build
 	@rc=0; tests/faults/sweep || rc=1; [ "$$(id -u)" != 0 ] || tests/faults/sweep --user || rc=1; exit $$rc
 
+# Each target for FUZZ_SECONDS, on from what it found before (build/fuzz); a finding is kept there, and ends it.
+.PHONY: fuzz fuzz-build
+fuzz:
+	@command -v $(FUZZ_CC) >/dev/null || { echo 'make: fuzz wants clang and its libFuzzer (libclang-rt-dev)' >&2; exit 1; }
+	+@$(MAKE) --no-print-directory CC=$(FUZZ_CC) SANITIZE=fuzzer-no-link,address,undefined fuzz-build
+	tests/fuzz/run build/obj-fuzzer-no-link-address-undefined/build/tests/fuzz $(FUZZ_SECONDS)
+fuzz-build: $(FUZZ:%=$(O)/%)
+
 check-gnu: programs
 	tests/gnu/run
 
@@ -310,9 +332,9 @@ bench-cephfs: all bench-build
 
 # --- Lint and format ------------------------------------------------------------------------------------------------
 
-C_FILES     := $(LIB_SRC) $(MAIN_SRC) $(SHARED_SRC) $(UNIT_SRC) $(TOOL_SRC) $(SHIM_SRC) $(BENCH_SRC) \
+C_FILES     := $(LIB_SRC) $(MAIN_SRC) $(SHARED_SRC) $(UNIT_SRC) $(wildcard tests/fuzz/*.c) $(TOOL_SRC) $(SHIM_SRC) $(BENCH_SRC) \
 	$(sort $(FSBENCH_SRC) $(wildcard bench/fsbench*.c))
-C_HEADERS   := $(HEADERS) $(sort $(wildcard src/*.h src/lib/*.h tests/unit/*.h tests/tools/*.h bench/*.h))
+C_HEADERS   := $(HEADERS) $(sort $(wildcard src/*.h src/lib/*.h tests/unit/*.h tests/fuzz/*.h tests/tools/*.h bench/*.h))
 # Whatever git knows of that is a shell script, by its first line.
 SHELL_FILES  = $(shell git ls-files -co --exclude-standard | xargs awk \
 	'FNR == 1 && /^\#!.*[\/ ](ba|da)?sh|^\# shellcheck shell=/ { print FILENAME } { nextfile }')
@@ -434,6 +456,7 @@ help:
 	@echo 'deps             install what tests and benchmarks need (apt-get)'
 	@echo 'check            all tests of this repository: check-unit, check-cmd, check-diff, check-faults-sample'
 	@echo 'check-faults     each system call failing in each way: tens of thousands of runs, some minutes'
+	@echo 'fuzz             the parsers on made-up input, with clang, each for FUZZ_SECONDS=60'
 	@echo 'check-gnu        the tests of GNU coreutils, fetched, with pcp and prm in the place of cp and rm'
 	@echo 'check-cephfs     fsbench through libcephfs, on the Ceph cluster of the configuration CEPH_CONF'
 	@echo 'bench            against cp and rm, and what fsbench reaches, in BENCH_DIR; bench-network: on slow ones'
