@@ -10,12 +10,12 @@ ASAN_OPTIONS=${ASAN_OPTIONS:-}:detect_leaks=0
 export ASAN_OPTIONS
 for seeds in "$top"/tests/fuzz/seeds/*/; do
 	target=$(basename "$seeds")
-	"$BUILD/fuzz/$target" "$seeds"* 2>err
+	"$BUILD/fuzz/$target" "$seeds"* 2>"$tmp/err"
 	status=$?
 	# The driver says at its end how many there were: it came to that.
 	inputs=("$seeds"*)
-	[ "$status" != 0 ] || [ "$(tail -n 1 err)" = "${#inputs[@]} inputs" ] || status=1
-	result "$status" "$target: ${#inputs[@]} inputs" "$(tail -n 20 err)"
+	[ "$status" != 0 ] || [ "$(tail -n 1 "$tmp/err")" = "${#inputs[@]} inputs" ] || status=1
+	result "$status" "$target: ${#inputs[@]} inputs" "$(tail -n 20 "$tmp/err")"
 done
 for source in "$top"/tests/fuzz/*.c; do
 	target=$(basename "$source" .c)
