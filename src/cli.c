@@ -3,7 +3,6 @@
  */
 #include "cli.h"
 #include "meter.h"
-#include "progress.h"
 #include "suggest.h"
 
 #include <errno.h>
@@ -85,7 +84,6 @@ void cli_start(const char *argv0)
 {
 	struct rlimit rl;
 
-	progress_prepare();
 	open_standard_streams();
 	if (argv0)
 		program = argv0;

@@ -895,6 +895,7 @@ int main(int argc, char **argv)
 	struct pfu_tally tally = { NULL };
 	bool ok;
 
+	progress_prepare();
 	cli_start(argv[0]);
 	parse(&s, argc, argv);
 	settle(&s);

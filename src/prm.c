@@ -287,6 +287,7 @@ int main(int argc, char **argv)
 	struct pfu_tally tally = { NULL };
 	bool ok;
 
+	progress_prepare();
 	cli_start(argv[0]);
 	parse(&s, argc, argv);
 	count = (size_t)(argc - optind);
