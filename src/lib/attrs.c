@@ -94,7 +94,7 @@ static bool apply_times(const struct pfu_attrs *a)
 			   a->fs->utimensat(a->target_dirfd, a->target_name, times,
 					    AT_SYMLINK_NOFOLLOW)) == 0)
 		return true;
-	complain(a, errno, "preserving times for %q");
+	complain(a, errno, a->on_the_way ? "failed to preserve times for %q" : "preserving times for %q");
 	return !requires(a, PFU_ATTR_TIMESTAMPS);
 }
 

@@ -63,9 +63,11 @@ static const char *base_of(const char *name)
 
 /*
  * The backup's name for a number, or, 0, with the suffix.  One that no file can have
- * is cut short, and ends with a mere tilde.
+ * is cut short, and ends with a mere tilde; but not where just simple ones are made:
+ * renaming fails then, as cp's does.
  */
-static char *backup_name(const char *name, const char *suffix, unsigned long long number, bool *cut)
+static char *backup_name(const char *name, enum pfu_backup kind, const char *suffix,
+			 unsigned long long number, bool *cut)
 {
 	char *backup;
 	int rc, longest;
@@ -76,7 +78,8 @@ static char *backup_name(const char *name, const char *suffix, unsigned long lon
 		rc = asprintf(&backup, "%s%s", name, suffix);
 	if (rc < 0)
 		return NULL;
-	*cut = strlen(base_of(name)) + ((size_t)rc - strlen(name)) > LONGEST_NAME;
+	*cut = kind != PFU_BACKUP_SIMPLE &&
+	       strlen(base_of(name)) + ((size_t)rc - strlen(name)) > LONGEST_NAME;
 	if (!*cut)
 		return backup;
 	free(backup);
@@ -133,8 +136,8 @@ char *pfu_backup_name(const struct pfu_fsys *fs, int dirfd, const char *name,
 	unsigned long long number;
 	bool cut;
 
-	return choose(&number, fs, dirfd, name, kind) ? backup_name(name, suffix, number, &cut) :
-							NULL;
+	return choose(&number, fs, dirfd, name, kind) ?
+		       backup_name(name, kind, suffix, number, &cut) : NULL;
 }
 
 char *pfu_backup_make(const struct pfu_fsys *fs, int dirfd, const char *name,
@@ -148,7 +151,7 @@ char *pfu_backup_make(const struct pfu_fsys *fs, int dirfd, const char *name,
 	if (!choose(&number, fs, dirfd, name, kind))
 		return NULL;
 	for (tries = 0;; tries++) {
-		backup = backup_name(name, suffix, number, &cut);
+		backup = backup_name(name, kind, suffix, number, &cut);
 		if (!backup) {
 			errno = ENOMEM;
 			return NULL;

@@ -13,9 +13,12 @@
 static bool is_node_made(const struct item *it, mode_t mode, dev_t rdev)
 {
 	struct stat st;
+	int err = errno; /* of making it: what is to be told if it is not */
+	bool made = it->c->fs->fstatat(it->dfd, it->dname, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+		    ((st.st_mode ^ mode) & S_IFMT) == 0 && st.st_rdev == rdev;
 
-	return it->c->fs->fstatat(it->dfd, it->dname, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
-	       ((st.st_mode ^ mode) & S_IFMT) == 0 && st.st_rdev == rdev;
+	errno = err;
+	return made;
 }
 
 static bool make_node(struct item *it, const struct stat *st, const struct target *t)

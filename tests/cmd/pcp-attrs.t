@@ -51,6 +51,10 @@ setuid() {
 	is "$(mode d) $(mode d/f)" '1755 711' 'm2: -r keeps no set-id bits'
 	run pcp "${jc[@]}" -a s e
 	is "$(mode e) $(mode e/f)" '3777 4711' 'm2: -a does'
+	mkfifo p
+	chmod 4755 p
+	run pcp "${jc[@]}" -a --no-preserve=mode p q
+	is "$(mode q)" 644 'm2: a fifo whose mode is not kept, but its owner'
 }
 run_each setuid
 

@@ -92,6 +92,28 @@ static void in_other_directories(void **state)
 	assert_int_equal(access("d/s~/f", F_OK), 0);
 }
 
+/* As with cp: simple backups have the name that they were asked to have, or none is made. */
+static void long_names(void **state)
+{
+	char name[256], wanted[256];
+
+	(void)state;
+	memset(name, 'x', 255);
+	name[255] = 0;
+	make_file(name);
+	errno = 0;
+	assert_null(pfu_backup_make(fs, AT_FDCWD, name, PFU_BACKUP_SIMPLE, "~"));
+	assert_int_equal(errno, ENAMETOOLONG);
+	memset(wanted, 'x', 253);
+	strcpy(wanted + 253, "~");
+	assert_backup(name, PFU_BACKUP_EXISTING, "~", wanted);
+	name[254] = 0;
+	make_file(name);
+	memset(wanted, 'x', 254);
+	strcpy(wanted + 254, "~");
+	assert_backup(name, PFU_BACKUP_SIMPLE, "~", wanted);
+}
+
 static void nothing_to_back_up(void **state)
 {
 	static const enum pfu_backup kinds[] = { PFU_BACKUP_SIMPLE, PFU_BACKUP_EXISTING,
@@ -213,6 +235,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 #define TEST(name) cmocka_unit_test_teardown(name, clean)
 		TEST(simple),
+		TEST(long_names),
 		TEST(numbered),
 		TEST(names_that_are_no_backups),
 		TEST(in_other_directories),
