@@ -205,9 +205,6 @@ def _said(diff):
 # Whole cases in which nothing but a normal end is asked of ours: (programs, reason, function of
 # (case, ref, ours)).
 MEANT = [
-    ("cp", "GNU's cuts the name of a backup of a link only where the link leads to something",
-     lambda case, ref, ours: b"cannot backup" in ref.stderr and b"File name too long" in ref.stderr
-     and ours.status == 0),
     ("cp", "GNU's does not make a file writable for attributes that the umask has taken that from",
      lambda case, ref, ours: b"setting attribute" in ref.stderr and b": Permission denied" in ref.stderr
      and ours.status <= ref.status and case.get("umask", 0) & 0o200),
