@@ -151,6 +151,11 @@ FORGIVEN = [
     ("cp", "of a directory that is copied to itself, which is possible where nothing is replaced, GNU's sets "
      "the times as they are, which only the owner may",
      lambda diff, case, ref, ours: _said_of_more(diff, ref, ours, b"preserving times for ", ())),
+    ("rm", "of a mount point that cannot be read GNU's says that instead of that it is on another device",
+     lambda diff, case, ref, ours: diff[0] == "stderr" and any("mount" in e for e in case["entries"])
+     and {re.sub(rb".*cannot remove ('.*'): Permission denied$", rb"\1", line) for line in _said(diff)[0]}
+     == {re.sub(rb".*skipping ('.*'), since it's on a different device$", rb"\1", line)
+         for line in _said(diff)[1]}),
     ("cp", "GNU's removes a further name, and makes it once more, of a target that has it already as a link to "
      "the copy (met again, or left alone by -u); pcp leaves it there",
      lambda diff, case, ref, ours: diff[0] == "stdout" and not diff[2] and _keeps_links(case)
@@ -166,7 +171,7 @@ FORGIVEN = [
 
 
 # A line, or a prompt, which is answered in none.
-PIECE = re.compile(rb"cp: [^?\n]*\? |[^\n]+")
+PIECE = re.compile(rb"(?:cp|rm): [^?\n]*\? |[^\n]+")
 
 # The directories in which the trees of difftest are, as far as they may be on the way to an operand.
 ABOVE = re.compile(r"(^|/)dev(/shm(/difftest\.[^/]+(/r(/o)*(/w)?)?)?)?$")
