@@ -13,6 +13,7 @@
  *	src/stats.c        --stats: the summary at the end
  *	  timing.c         how long calls took
  *	  show.c           numbers for a person
+ *	src/files0.c       --files0-from: operands from a list, in batches; in prm
  *	src/choose.c       --exclude and its kin, in both
  *	src/signals.c      how a signal ends them
  *	src/cli.c          what these have in common: -j and -c, diagnostics, questions

@@ -4,6 +4,7 @@
  */
 #include "choose.h"
 #include "cli.h"
+#include "files0.h"
 #include "progress.h"
 #include "signals.h"
 #include "stats.h"
@@ -21,6 +22,7 @@ enum {
 	OPT_EXCLUDE,
 	OPT_EXCLUDE_FROM,
 	OPT_EXCLUDE_SNAPSHOTS,
+	OPT_FILES0_FROM,
 	OPT_INCLUDE,
 	OPT_INTERACTIVE,
 	OPT_MAX_RATE,
@@ -48,6 +50,9 @@ static const struct option long_options[] = {
 	{ "exclude", required_argument, NULL, OPT_EXCLUDE },
 	{ "exclude-from", required_argument, NULL, OPT_EXCLUDE_FROM },
 	{ "exclude-snapshots", no_argument, NULL, OPT_EXCLUDE_SNAPSHOTS },
+	/* What abbreviates --force in GNU's rm does so here. */
+	{ "f", no_argument, NULL, 'f' },
+	{ "files0-from", required_argument, NULL, OPT_FILES0_FROM },
 	{ "force", no_argument, NULL, 'f' },
 	{ "help", no_argument, NULL, OPT_HELP },
 	/* What abbreviates --interactive in GNU's rm does so here. */
@@ -78,13 +83,16 @@ struct settings {
 	struct pfu_remove_options options;
 	struct pfu_filter *filter;
 	enum interactive interactive;
+	const char *files0_from; /* the list of operands, or NULL */
 	bool presume_tty;
 	bool yes;
 };
 
 static void help(void)
 {
-	printf("Usage: %s [OPTION]... [FILE]...\n", cli_program());
+	printf("Usage: %s [OPTION]... [FILE]...\n"
+	       "   or: %s [OPTION]... --files0-from=FILE\n",
+	       cli_program(), cli_program());
 	fputs("Remove (unlink) the FILE(s), with many workers.\n"
 	      "\n"
 	      "  -f, --force                  never ask; a missing FILE is no error\n"
@@ -92,6 +100,8 @@ static void help(void)
 	      "  -I                           ask once before removing more than three FILEs,\n"
 	      "                                 or recursively\n"
 	      "      --interactive[=WHEN]     ask: never, once (-I), always (-i, default)\n"
+	      "      --files0-from=FILE       remove what FILE (- for standard input) names;\n"
+	      "                                 each name ends with a zero byte\n"
 	      "      --one-file-system        when removing a tree, leave directories alone\n"
 	      "                                 that are on another file system than it\n"
 	      "      --no-preserve-root       treat '/' like any other directory\n"
@@ -215,6 +225,9 @@ static void parse(struct settings *s, int argc, char **argv)
 		case OPT_EXCLUDE_SNAPSHOTS:
 			choose_no_snapshots(&s->filter);
 			break;
+		case OPT_FILES0_FROM:
+			s->files0_from = optarg;
+			break;
 		case OPT_INCLUDE:
 			choose_pattern(&s->filter, optarg, true);
 			break;
@@ -261,7 +274,13 @@ static bool confirmed(const struct settings *s, size_t count)
 {
 	char question[128];
 
-	if (s->interactive != ONCE || s->yes || (!s->options.recursive && count <= ASK_ONCE_ABOVE))
+	if (s->interactive != ONCE || s->yes)
+		return true;
+	/* How much is listed is known only at its end. */
+	if (s->files0_from)
+		return cli_ask(s->options.recursive ? "remove all that is listed recursively? " :
+						      "remove all that is listed? ");
+	if (!s->options.recursive && count <= ASK_ONCE_ABOVE)
 		return true;
 	snprintf(question, sizeof(question), "remove %zu %s%s? ", count,
 		 count == 1 ? "argument" : "arguments", s->options.recursive ? " recursively" : "");
@@ -280,26 +299,67 @@ static bool remove_operands(const struct settings *s, char *const *operands, siz
 	return ok;
 }
 
+static bool remove_list(const struct settings *s, struct files0 *list)
+{
+	bool ok;
+
+	progress_begin(s->options.tally, false);
+	ok = pfu_remove_list(&s->options, &cli_report,
+			     &(struct pfu_remove_list){ files0_next, list });
+	progress_end();
+	return files0_close(list) && ok;
+}
+
+static bool lists_on_stdin(const struct settings *s)
+{
+	return s->files0_from && strcmp(s->files0_from, "-") == 0;
+}
+
+/* Sees whether the list goes with the other options and the operands, and opens it. */
+static struct files0 *open_list(const struct settings *s, char *const *operands, size_t count)
+{
+	if (count > 0)
+		files0_extra_operand(operands[0]);
+	if (lists_on_stdin(s) &&
+	    (s->interactive == ALWAYS || (s->interactive == ONCE && !s->yes))) {
+		cli_error(0, "with --files0-from=-, answers cannot be read from standard input");
+		cli_try_help();
+	}
+	return files0_open(s->files0_from, &signals_cancel);
+}
+
+/* Asks the question of -I, and removes the operands or, unless it is NULL, what the list names. */
+static bool remove_all(const struct settings *s, struct files0 *list, char *const *operands,
+		       size_t count)
+{
+	if (!confirmed(s, count))
+		return !list || files0_close(list);
+	return list ? remove_list(s, list) : remove_operands(s, operands, count);
+}
+
 int main(int argc, char **argv)
 {
 	struct settings s = { .options.preserve_root = PFU_PRESERVE_ROOT };
 	size_t count;
 	struct pfu_tally tally = { NULL };
+	struct files0 *list = NULL;
 	bool ok;
 
 	progress_prepare();
 	cli_start(argv[0]);
 	parse(&s, argc, argv);
 	count = (size_t)(argc - optind);
-	if (count == 0 && !s.options.force) {
+	if (count == 0 && !s.options.force && !s.files0_from) {
 		cli_error(0, "missing operand");
 		cli_try_help();
 	}
 	/* There is nothing to ask about: every answer is taken to be yes. */
 	if (s.options.dry_run)
 		s.interactive = NEVER;
+	if (s.files0_from)
+		list = open_list(&s, argv + optind, count);
 	s.options.ask_always = s.interactive == ALWAYS;
-	s.options.ask_protected = s.interactive != NEVER &&
+	s.options.ask_protected = s.interactive != NEVER && !lists_on_stdin(&s) &&
 				  (s.presume_tty || isatty(STDIN_FILENO));
 	s.options.privileged = geteuid() == 0;
 	s.options.filter = s.filter;
@@ -307,7 +367,7 @@ int main(int argc, char **argv)
 	s.options.tally = &tally;
 	signals_start();
 	s.options.fs = stats_begin(&tally);
-	ok = !confirmed(&s, count) || remove_operands(&s, argv + optind, count);
+	ok = remove_all(&s, list, argv + optind, count);
 	stats_end(&tally, &(struct stats_run){ "prm", false, s.options.dry_run, signals_cancel });
 	signals_end(&tally, "removed");
 	pfu_tally_free(&tally);

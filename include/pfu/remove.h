@@ -55,6 +55,24 @@ struct pfu_remove_options {
 bool pfu_remove(const struct pfu_remove_options *options, const struct pfu_report *report,
 		char *const *operands, size_t count);
 
+/*
+ * Operands that come in batches.  next() hands out the next one, and may wait for it: true
+ * with at least one name, which stay valid until it is called again; false at the end.  It
+ * is called from the thread that called pfu_remove_list(), while nothing is being removed.
+ */
+struct pfu_remove_list {
+	bool (*next)(void *ctx, char *const **operands, size_t *count);
+	void *ctx;
+};
+
+/*
+ * The same as pfu_remove() for all operands of the batches, one batch after the other: limits,
+ * counts and the result are those of the whole.  A question about a write-protected file is
+ * looked for in each batch by itself.
+ */
+bool pfu_remove_list(const struct pfu_remove_options *options, const struct pfu_report *report,
+		     const struct pfu_remove_list *list);
+
 #ifdef __cplusplus
 }
 #endif

@@ -1246,41 +1246,75 @@ static bool would_ask(struct removal *r)
 {
 	static const struct pfu_report silent = { .message = say_nothing };
 	const struct pfu_report *report = r->report;
-	bool ok;
+	bool failed = atomic_load(&r->failed), ok;
 
+	atomic_store(&r->question, false);
 	r->report = &silent;
 	r->looking = true;
 	ok = run(r);
 	r->looking = false;
 	r->report = report;
-	atomic_store(&r->failed, false);
+	atomic_store(&r->failed, failed);
 	return !ok || atomic_load(&r->question);
 }
 
-bool pfu_remove(const struct pfu_remove_options *options, const struct pfu_report *report,
-		char *const *operands, size_t count)
+/* Removes a batch of the operands. */
+static void remove_batch(struct removal *r)
+{
+	const struct pfu_remove_options *o = r->options;
+
+	r->asking = o->ask_always;
+	if (o->ask_protected && !r->asking && !o->force && !o->privileged)
+		r->asking = would_ask(r);
+	if (!run(r))
+		atomic_store(&r->failed, true);
+}
+
+bool pfu_remove_list(const struct pfu_remove_options *options, const struct pfu_report *report,
+		     const struct pfu_remove_list *list)
 {
 	struct removal r = {
 		.options = options,
 		.fs = options->dry_run ? &r.dry_fs : options->fs ? options->fs : &pfu_fsys_posix,
 		.report = report,
-		.operands = operands,
-		.count = count,
 	};
 
-	if (count == 0)
-		return true;
 	if (options->dry_run)
 		pfu_dryrun_table(&r.dry_fs);
 	if (options->recursive && options->preserve_root)
 		r.has_root = r.fs->fstatat(AT_FDCWD, "/", &r.root, AT_SYMLINK_NOFOLLOW) == 0;
-	r.asking = options->ask_always;
-	if (options->ask_protected && !r.asking && !options->force && !options->privileged)
-		r.asking = would_ask(&r);
 	pfu_rate_init(&r.limits.files, options->max_rate, options->cancel);
-	if (!run(&r))
-		atomic_store(&r.failed, true);
+	/* As long as there may be another batch, nobody knows how much there is. */
+	pfu_tally_listing(options->tally, 1);
+	while (list->next(list->ctx, &r.operands, &r.count))
+		remove_batch(&r);
+	pfu_tally_listing(options->tally, -1);
 	if (options->dry_run)
 		pfu_dryrun_end(report, "removed", atomic_load(&r.listed));
 	return !atomic_load(&r.failed);
+}
+
+/* The one batch of operands that are all there. */
+struct whole {
+	char *const *operands;
+	size_t count;
+};
+
+static bool take_whole(void *ctx, char *const **operands, size_t *count)
+{
+	struct whole *whole = ctx;
+
+	*operands = whole->operands;
+	*count = whole->count;
+	whole->count = 0;
+	return *count > 0;
+}
+
+bool pfu_remove(const struct pfu_remove_options *options, const struct pfu_report *report,
+		char *const *operands, size_t count)
+{
+	struct whole whole = { operands, count };
+
+	return count == 0 ||
+	       pfu_remove_list(options, report, &(struct pfu_remove_list){ take_whole, &whole });
 }
