@@ -156,8 +156,11 @@ static bool make_usable(struct item *it, struct cp_node *cn, int fd)
 {
 	const struct pfu_copy_options *o = it->c->options;
 	mode_t asked = cn->st.st_mode & ~cn->omitted & ~o->umask;
-	/* Below a link that stands for a directory, what is made may be in the source. */
-	bool known = is_top(cn) || (o->keep_directory_symlink && !it->fresh);
+	/*
+	 * What is made in a directory that was there may be in the source: that may be mounted
+	 * there, or be what a link leads to that stands for a directory.
+	 */
+	bool known = is_top(cn) || !it->fresh;
 	struct stat st;
 
 	cn->default_acl = (o->preserve & PFU_ATTR_MODE) &&
