@@ -49,7 +49,7 @@ never_more() {
 		n=$($how_many)
 		allowed=$(($(now) - start))
 		allowed=$((allowed * rate / 1000000000 + slack))
-		[ "$n" -le "$allowed" ] || worst="$n where $allowed were allowed"
+		[ "${n:-0}" -le "$allowed" ] || worst="$n where $allowed were allowed"
 		looks=$((looks + 1))
 		sleep 0.05
 	done

@@ -270,6 +270,11 @@ busy() {
 	cp /bin/sleep prog
 	./prog 60 &
 	local sleeper=$!
+	# (Until then it is the shell that runs.)
+	for _ in {1..500}; do
+		[ "$(readlink "/proc/$sleeper/exe")" != "$PWD/prog" ] || break
+		sleep 0.01
+	done
 	run pcp "${jc[@]}" /bin/true prog
 	status 1 't9: over a running program'
 	says "pcp: cannot create regular file 'prog': Text file busy" 't9: is refused'
