@@ -63,6 +63,9 @@ struct files0 *files0_open(const char *name, const atomic_bool *cancel)
 
 		quoted = pfu_quote_name(name);
 		cli_error(err, "cannot open %s for reading", quoted ? quoted : name);
+		free(quoted);
+		free(list->bytes);
+		free(list);
 		exit(EXIT_FAILURE);
 	}
 	return list;

@@ -1270,8 +1270,9 @@ static void remove_batch(struct removal *r)
 		atomic_store(&r->failed, true);
 }
 
-bool pfu_remove_list(const struct pfu_remove_options *options, const struct pfu_report *report,
-		     const struct pfu_remove_list *list)
+/* What all batches have in common, and the batches. */
+static bool remove_batches(const struct pfu_remove_options *options,
+			   const struct pfu_report *report, const struct pfu_remove_list *list)
 {
 	struct removal r = {
 		.options = options,
@@ -1284,14 +1285,23 @@ bool pfu_remove_list(const struct pfu_remove_options *options, const struct pfu_
 	if (options->recursive && options->preserve_root)
 		r.has_root = r.fs->fstatat(AT_FDCWD, "/", &r.root, AT_SYMLINK_NOFOLLOW) == 0;
 	pfu_rate_init(&r.limits.files, options->max_rate, options->cancel);
-	/* As long as there may be another batch, nobody knows how much there is. */
-	pfu_tally_listing(options->tally, 1);
 	while (list->next(list->ctx, &r.operands, &r.count))
 		remove_batch(&r);
-	pfu_tally_listing(options->tally, -1);
 	if (options->dry_run)
 		pfu_dryrun_end(report, "removed", atomic_load(&r.listed));
 	return !atomic_load(&r.failed);
+}
+
+bool pfu_remove_list(const struct pfu_remove_options *options, const struct pfu_report *report,
+		     const struct pfu_remove_list *list)
+{
+	bool ok;
+
+	/* As long as there may be another batch, nobody knows how much there is. */
+	pfu_tally_listing(options->tally, 1);
+	ok = remove_batches(options, report, list);
+	pfu_tally_listing(options->tally, -1);
+	return ok;
 }
 
 /* The one batch of operands that are all there. */
@@ -1316,5 +1326,5 @@ bool pfu_remove(const struct pfu_remove_options *options, const struct pfu_repor
 	struct whole whole = { operands, count };
 
 	return count == 0 ||
-	       pfu_remove_list(options, report, &(struct pfu_remove_list){ take_whole, &whole });
+	       remove_batches(options, report, &(struct pfu_remove_list){ take_whole, &whole });
 }
