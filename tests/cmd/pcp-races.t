@@ -50,7 +50,7 @@ run_each two_into_one
 
 # The one that is told that all is well must find what it wrote, as the file or as a backup.
 backups_at_once() {
-	local i n pids=() lost=0
+	local i n pids=() ended=() lost=0
 	mkdir d
 	for ((i = 0; i < 6 * rounds; i++)); do
 		mkdir "s$i"
@@ -62,7 +62,11 @@ backups_at_once() {
 	done
 	for ((i = 0; i < 6 * rounds; i++)); do
 		wait "${pids[i]}"
-		n=$?
+		ended[i]=$?
+	done
+	# (Not before all have ended: what is being renamed cannot be searched.)
+	for ((i = 0; i < 6 * rounds; i++)); do
+		n=${ended[i]}
 		[ "$n" -le 1 ] || lost=$((lost + 1))
 		[ "$n" != 0 ] || grep -qxF "content $i" d/f d/f.~*~ || lost=$((lost + 1))
 	done
