@@ -17,6 +17,15 @@ extern "C" {
 /* The length of a path without the slashes at its end; of "/" it is 1. */
 size_t pfu_name_length(const char *path);
 
+/*
+ * The length of the part of a path that names the directory its last component is in, with
+ * the slash that ends it; 0: the working directory.  Slashes at the path's end do not count.
+ */
+size_t pfu_name_directory_length(const char *path);
+
+/* That directory ("." for the working directory), malloc'ed; NULL with errno ENOMEM. */
+char *pfu_name_directory(const char *path);
+
 /* Whether the last component of the first len bytes of a path is "." or "..". */
 bool pfu_name_is_dots(const char *path, size_t len);
 

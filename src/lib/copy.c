@@ -146,17 +146,11 @@ static void say_manner(struct copying *c)
 /* --atomic: removes what runs that were killed have left where operands are copied to. */
 static void clean_target(struct copying *c)
 {
-	const char *target = c->operands[0].target, *slash = strrchr(target, '/');
-	char *dir;
+	char *dir = c->directory ? NULL : pfu_name_directory(c->operands[0].target);
 
-	if (c->directory) {
-		pfu_atomic_clean(c->fs, AT_FDCWD, c->directory->name);
-	} else {
-		dir = slash ? strndup(target, (size_t)(slash - target) + 1) : strdup(".");
-		if (dir)
-			pfu_atomic_clean(c->fs, AT_FDCWD, dir);
-		free(dir);
-	}
+	if (c->directory || dir)
+		pfu_atomic_clean(c->fs, AT_FDCWD, dir ? dir : c->directory->name);
+	free(dir);
 }
 
 static bool prepare(struct copying *c, const char *directory)

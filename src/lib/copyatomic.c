@@ -27,16 +27,6 @@
 /* Links to follow, as the kernel does. */
 #define LINKS_MAX 40
 
-/* The length of the directory part of a name, with its slash. */
-static size_t directory_length(const char *name)
-{
-	size_t len = pfu_name_length(name);
-
-	while (len > 0 && name[len - 1] != '/')
-		len--;
-	return len;
-}
-
 char *pfu_atomic_place(const struct item *it)
 {
 	char *name = strdup(it->dname), *next, text[PATH_MAX];
@@ -50,7 +40,7 @@ char *pfu_atomic_place(const struct item *it)
 		text[len] = '\0';
 		if (text[0] == '/')
 			next = strdup(text);
-		else if (asprintf(&next, "%.*s%s", (int)directory_length(name), name, text) < 0)
+		else if (asprintf(&next, "%.*s%s", (int)pfu_name_directory_length(name), name, text) < 0)
 			next = NULL;
 		free(name);
 		name = next;
@@ -66,7 +56,7 @@ static char *temporary_name(const struct item *it, const char *place)
 	char *name;
 
 	clock_gettime(CLOCK_REALTIME, &now);
-	if (asprintf(&name, "%.*s" PREFIX "%08x%08x%08x", (int)directory_length(place), place,
+	if (asprintf(&name, "%.*s" PREFIX "%08x%08x%08x", (int)pfu_name_directory_length(place), place,
 		    (unsigned int)now.tv_nsec ^ (unsigned int)now.tv_sec << 12,
 		    (unsigned int)getpid(),
 		    (unsigned int)random() ^ (unsigned int)((uintptr_t)it->l >> 4)) < 0)

@@ -162,9 +162,9 @@ enum outcome pfu_copy_entry(struct item *it)
 	const struct pfu_copy_options *o = it->c->options;
 	enum outcome outcome = CHANGED;
 
-	if (o->sync)
-		pfu_sync_note(it, it->node ? it->node->target_dev :
-				  it->c->directory ? it->c->directory_st.st_dev : 0);
+	/* (What is in a directory is on that one's file system, which has been noted.) */
+	if (!it->node)
+		pfu_sync_note(it, it->c->directory ? it->c->directory_st.st_dev : 0);
 	/* Into a directory that we made a file goes without a look at either side. */
 	if (it->fresh && it->type == DT_REG && !o->symbolic_link && !o->hard_link)
 		outcome = may_go_on(it) ? pfu_copy_file(it, NULL, NULL, false) : FAILED;

@@ -108,24 +108,36 @@ static int access_mode(const struct item *it)
 	return it->c->options->verify ? O_RDWR : O_WRONLY;
 }
 
-static int open_new(struct item *it, struct file *f)
+/* The mode to make a new target with. */
+static mode_t new_mode(const struct item *it, const struct file *f)
 {
 	mode_t most = it->c->options->no_preserve_mode ? 0666 : 0777;
-	mode_t mode = f->st.st_mode & most & ~f->omitted;
+
+	return f->st.st_mode & most & ~f->omitted;
+}
+
+/* A link that leads nowhere: what it would create could be anywhere. */
+static void refuse_link(struct item *it)
+{
+	pfu_fail_target(it, 0, "not writing through dangling symlink %q");
+}
+
+static int open_new(struct item *it, struct file *f)
+{
+	mode_t mode = new_mode(it, f);
 	int flags = access_mode(it) | O_CREAT | O_CLOEXEC, fd;
 	char link[2];
 
 	fd = it->c->fs->openat(it->dfd, it->dname, flags | O_EXCL, mode);
 	if (fd >= 0 || errno != EEXIST)
 		return fd;
-	/* A link that leads nowhere: what it would create could be anywhere. */
 	if (it->c->fs->readlinkat(it->dfd, it->dname, link, sizeof(link)) < 0) {
 		errno = EEXIST;
 		return -1;
 	}
 	if (it->c->options->follow_dangling)
 		return it->c->fs->openat(it->dfd, it->dname, flags, mode);
-	pfu_fail_target(it, 0, "not writing through dangling symlink %q");
+	refuse_link(it);
 	errno = 0;
 	return -1;
 }
@@ -171,12 +183,10 @@ static bool open_temporary(struct item *it, struct file *f, const struct target 
 		if (!is_writable(it))
 			goto failed;
 	} else {
-		mode_t most = it->c->options->no_preserve_mode ? 0666 : 0777;
-
 		f->omitted = pfu_attrs_omit(it->c->options, f->st.st_mode);
-		mode = f->st.st_mode & most & ~f->omitted;
+		mode = new_mode(it, f);
 		if (is_link_there(it, &vacant) && !it->c->options->follow_dangling) {
-			pfu_fail_target(it, 0, "not writing through dangling symlink %q");
+			refuse_link(it);
 			return false;
 		}
 	}
@@ -998,6 +1008,7 @@ static enum outcome copy_opened(struct item *it, const struct stat *known, struc
 {
 	struct file f = { .in = -1, .out = -1, .first = first, .alone = alone };
 	enum outcome outcome;
+	dev_t dev;
 	bool ok;
 
 	if (known)
@@ -1029,8 +1040,10 @@ static enum outcome copy_opened(struct item *it, const struct stat *known, struc
 	pfu_count(it->l->counter, PFU_COUNT_FOUND_BYTES, f.found);
 	if (t && !f.made)
 		f.before = t->st;
-	pfu_sync_note(it, target_dev(it, &f));
-	f.pair = pfu_fspairs_get(&it->c->pairs, f.st.st_dev, target_dev(it, &f));
+	dev = target_dev(it, &f);
+	if (!f.made || !it->node) /* it may be reached by a link */
+		pfu_sync_note(it, dev);
+	f.pair = pfu_fspairs_get(&it->c->pairs, f.st.st_dev, dev);
 	if (!f.pair)
 		ok = finish(it, &f, !data_failed(it, PFU_DATA_READ, ENOMEM));
 	else if (it->c->options->attributes_only || it->c->options->dry_run)

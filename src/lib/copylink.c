@@ -17,14 +17,10 @@
 /* A name in the target's directory that nothing has yet, most likely. */
 static void temporary_name(const struct item *it, char *name, size_t size)
 {
-	size_t len = pfu_name_length(it->dname), dir_len = 0, i;
-
 	/* Beside the entry itself, also where its name ends in a slash. */
-	for (i = 0; i < len; i++) {
-		if (it->dname[i] == '/')
-			dir_len = i + 1;
-	}
-	snprintf(name, size, "%.*s.pcp-%d-%llx", (int)dir_len, it->dname, (int)getpid(),
+	int dir_len = (int)pfu_name_directory_length(it->dname);
+
+	snprintf(name, size, "%.*s.pcp-%d-%llx", dir_len, it->dname, (int)getpid(),
 		(unsigned long long)(uintptr_t)it->l ^ (unsigned long long)random());
 }
 

@@ -24,14 +24,10 @@ struct synced {
 static int open_there(const struct item *it, dev_t dev)
 {
 	const struct pfu_fsys *fs = it->c->fs;
-	size_t len = pfu_name_length(it->dname);
+	char *dir = pfu_name_directory(it->dname);
 	struct stat st;
-	char *dir;
 	int fd;
 
-	while (len > 0 && it->dname[len - 1] != '/')
-		len--;
-	dir = len ? strndup(it->dname, len) : strdup(".");
 	fd = dir ? fs->openat(it->dfd, dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0) : -1;
 	free(dir);
 	if (fd >= 0 && (fs->fstat(fd, &st) != 0 || (dev && st.st_dev != dev))) {

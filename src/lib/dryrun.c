@@ -67,16 +67,6 @@ static bool ends_with_slash(const char *name)
 
 /* ---- may it be done? ---- */
 
-/* The directory that a name is in, as a path malloc'ed. */
-static char *directory_of(const char *name)
-{
-	size_t len = pfu_name_length(name);
-
-	while (len > 0 && name[len - 1] != '/')
-		len--;
-	return len ? strndup(name, len) : strdup(".");
-}
-
 /* What a sticky directory only lets the owner of an entry do. */
 static bool is_restricted(const struct stat *dir, const struct stat *st)
 {
@@ -88,7 +78,7 @@ static bool is_restricted(const struct stat *dir, const struct stat *st)
 /* Whether a name may be made (st is NULL), or that of st removed: 0, or -1 with errno. */
 static int may_change(int dirfd, const char *name, const struct stat *st)
 {
-	char *dir = directory_of(name);
+	char *dir = pfu_name_directory(name);
 	struct stat dst;
 	int rc = dir ? 0 : -1, err;
 
@@ -208,7 +198,7 @@ static int dry_linkat(int olddirfd, const char *oldname, int newdirfd, const cha
 		return -1;
 	if (olddirfd == PFU_UNMADE || newdirfd == PFU_UNMADE)
 		return 0;
-	dir = directory_of(newname);
+	dir = pfu_name_directory(newname);
 	if (dir && pfu_fsys_posix.fstatat(newdirfd, dir, &dst, 0) == 0 &&
 	    pfu_fsys_posix.fstatat(olddirfd, oldname, &st,
 				   flags & AT_SYMLINK_FOLLOW ? 0 : AT_SYMLINK_NOFOLLOW) == 0)

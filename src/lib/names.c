@@ -16,6 +16,22 @@ size_t pfu_name_length(const char *path)
 	return len;
 }
 
+size_t pfu_name_directory_length(const char *path)
+{
+	size_t len = pfu_name_length(path);
+
+	while (len > 0 && path[len - 1] != '/')
+		len--;
+	return len;
+}
+
+char *pfu_name_directory(const char *path)
+{
+	size_t len = pfu_name_directory_length(path);
+
+	return len ? strndup(path, len) : strdup(".");
+}
+
 bool pfu_name_is_dots(const char *path, size_t len)
 {
 	size_t at = len;

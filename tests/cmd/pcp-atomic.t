@@ -154,6 +154,16 @@ long_name() {
 }
 run_each long_name
 
+# What makes a lost machine leave one or the other: the data is written out before the name changes.
+order() {
+	echo 1 >s
+	run strace -f -qq -e trace=fdatasync,renameat2,renameat -o trace pcp "${jc[@]}" --atomic s d
+	status 0 '--atomic: traced'
+	is "$(sed -E 's/^[0-9]+ +//; s/\(.*//' trace | tr '\n' ' ')" 'fdatasync renameat2 ' \
+		'--atomic: data is on stable storage before the name changes'
+}
+need_command '--atomic: order of calls' strace && [ -z "${SANITIZE:-}" ] && run_each order
+
 sync() {
 	"$gentree" grid dirs=5 files=20 s
 	run strace -f -qq -e trace=syncfs -o trace pcp "${jc[@]}" -r --sync s d
@@ -171,17 +181,19 @@ need_command --sync strace && [ -z "${SANITIZE:-}" ] && run_each sync
 
 # An error that comes up when one of several workers closes the file.
 late() {
-	local n
+	local n struck=0
 	mkdir s d
 	head -c 72M /dev/zero >s/big
 	for n in 1 2 3; do
 		run_faulty "close:EIO:$n:after" pcp "${jc[@]}" -r s/big d
 		[ "$(hits)" = 0 ] && continue
+		struck=$((struck + 1))
 		status 1 "an error of close number $n of a large file"
 		like "$(cat "$err")" "^pcp: failed to close 'd/big': Input/output error\$" "an error of close number $n: one line"
 		ok "an error of close number $n: the file is gone" test ! -e d/big
 		rm -f d/big
 	done
+	ok 'an error of close: there was one' test "$struck" -ge 1
 }
 run_each late
 

@@ -39,8 +39,10 @@ large_file() {
 	mkdir s d
 	head -c 120M /dev/urandom >s/big
 	for SIGNAL in INT TERM; do
-		FAULT_RUN=$(hit "$SIGNAL") run_faulty 'copy_file_range:run:3' pcp "${jc[@]}" -r s/big d
+		FAULT_RUN=$(hit "$SIGNAL") run_faulty 'copy_file_range:run:3;copy_file_range:log' pcp "${jc[@]}" -r s/big d
 		status "${number[$SIGNAL]}" "a large file: ends by the signal ($SIGNAL)"
+		# (Eight in all.  At most three workers are in a call when it comes.)
+		ok "a large file: no more calls are made than were under way ($SIGNAL)" test "$(hits ' log ')" -le 6
 		says "pcp: removed 'd/big', which was not complete
 pcp: interrupted: 0 files and 0 directories copied, the rest not" "a large file: what was begun is named ($SIGNAL)"
 		ok "a large file: and gone ($SIGNAL)" test ! -e d/big
@@ -154,6 +156,7 @@ second() {
 		"$PCP" "${jc[@]}" -r s d
 	kill -TERM "$pid"
 	sleep 0.5
+	ok 'a second signal: the first alone does not end what waits' kill -0 "$pid"
 	kill -TERM "$pid" 2>/dev/null
 	ends 143 'a second signal ends it at once'
 	kill "$writer"

@@ -12,7 +12,7 @@
  *	zero			it returns 0 without being made, as at the end of a file
  *	flip=OFFSET		the byte at that offset of the file is another one on its way, if the
  *				call moves it; for read, pread, write and pwrite
- *	delay=MS		it waits first
+ *	delay=MS		it waits first, whatever signals come
  *	kill			the process kills itself with SIGKILL
  *	run			sh runs the text of the variable FAULT_RUN first; for races
  *	log			nothing happens, but see FAULT_LOG
@@ -436,7 +436,8 @@ static int carry_out(struct rule *r, size_t *len, bool *zero)
 		flip_at = (long long)r->limit;
 		return 0;
 	case DELAY:
-		nanosleep(&ts, NULL);
+		while (nanosleep(&ts, &ts) != 0 && errno == EINTR)
+			; /* as a call that signals do not interrupt */
 		return 0;
 	case KILL:
 		raw(SYS_kill, getpid(), SIGKILL, 0, 0, 0, 0);

@@ -9,6 +9,27 @@ static int add(struct pfu_names *set, const char *name)
 	return pfu_names_add(set, name, strlen(name));
 }
 
+static void assert_directory(const char *path, const char *directory)
+{
+	char *got = pfu_name_directory(path);
+
+	assert_string_equal(got, directory);
+	assert_int_equal(pfu_name_directory_length(path), strcmp(directory, ".") ? strlen(directory) : 0);
+	free(got);
+}
+
+static void directories(void **state)
+{
+	(void)state;
+	assert_directory("a", ".");
+	assert_directory("a/", ".");
+	assert_directory("a/b", "a/");
+	assert_directory("a//b//", "a//");
+	assert_directory("/a", "/");
+	assert_directory("/", "/");
+	assert_directory("", ".");
+}
+
 static void says_what_is_new(void **state)
 {
 	struct pfu_names set = { 0 };
@@ -126,6 +147,7 @@ static void how_they_end(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(directories),
 		cmocka_unit_test(says_what_is_new),
 		cmocka_unit_test(tells_what_is_there),
 		cmocka_unit_test(takes_the_given_length_only),
